@@ -157,7 +157,7 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
 
     @classmethod
     def convert_to_native_format(cls, trust_remote_code: bool = False, **kwargs: Any) -> dict[str, Any]:
-        """Return the arguments unchanged, so that transformers 5 does not drop the pattern and the normalizer."""
+        """Keep all of tokenizer.json, because transformers 5 would drop its pattern and normalizer."""
         file = kwargs.get("tokenizer_file")
         if file is not None and os.path.isfile(file):
             return kwargs
@@ -166,7 +166,7 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
 
     @classmethod
     def _patch_mistral_regex(cls, tokenizer: Any, *_: Any, **__: Any) -> Any:
-        """Return the tokenizer unchanged; beside some models, transformers would call its split pattern incorrect."""
+        """Keep the split pattern, which transformers would report as incorrect, or replace, beside some models."""
         return tokenizer
 
     def _add_tokens(self, new_tokens: Any, special_tokens: bool = False) -> int:

@@ -280,7 +280,7 @@ class MwSTrainer(Settings):
 
         >>> trainer = MwSTrainer(n_merges=3, show_progress=False)
         >>> trainer.backend(trainer.learn({"walked": 2, "walking": 1})).encode(" walked").tokens
-        ['Ġwal', 'k', 'e', 'd']
+        ['Ġw', 'alk', 'e', 'd']
         """
         return self._build(learned)[0]
 

@@ -176,6 +176,8 @@ class Described:
     def check(self) -> None:
         """Replace None by the default in each field, and check the value by its description.
 
+        Numbers of numpy and other libraries become those of Python, so that training metadata can contain them.
+
         Raises:
             MwSError: the criterion is unknown, or a setting belongs to the other criterion or has a value that it does
                 not accept.
@@ -184,6 +186,7 @@ class Described:
             entry.name: entry.default if entry.default_factory is MISSING else entry.default_factory()
             for entry in fields(self)  # type: ignore[arg-type]
         }
+        self.set({name: python_value(getattr(self, name)) for name in defaults})
         self.set({name: default for name, default in defaults.items() if getattr(self, name) is None})
         if self.criterion not in (CONTEXTUAL, CLASSIC):
             raise MwSError(f"criterion {self.criterion!r} is unknown; choose {CONTEXTUAL!r} or {CLASSIC!r}")
@@ -224,18 +227,26 @@ class Described:
         """Restore the settings of a training from its training metadata; no file is read.
 
         Args:
-            record: content of mws_training.json, or ``training.settings`` of a tokenizer that was just trained. Names
-                that are not settings are ignored.
+            record: content of mws_training.json, its part ``settings``, or ``training.settings`` of a tokenizer that
+                was just trained. Names that are not settings are ignored.
             **others: settings to change.
 
         Raises:
-            MwSError: a name in `others` is unknown, a value is not accepted, or labels are a file.
+            MwSError: `record` is not a mapping, such as None for a tokenizer without training metadata; a name in
+                `others` is unknown; a value is not accepted; or labels are a file.
             TypeError: a value has a type that no training metadata have.
 
         >>> from mws_hf.learn.settings import Settings
         >>> Settings.from_record({"vocab_size": 500, "word_types": 3}, min_count=2).vocab_size
         500
         """
+        if not isinstance(record, Mapping):
+            raise MwSError(
+                f"the training metadata are {quoted(record)}, not a dict of settings; only a tokenizer that mws_hf "
+                "trained has them (mws_training.json)"
+            )
+        if isinstance(record.get("settings"), Mapping):  # the whole file
+            record = record["settings"]
         names = cls._recorded(record.get("criterion", CONTEXTUAL))
         kept = {_RENAMED.get(name, name): value for name, value in record.items() if value is not None}
         if kept.get("labels"):
@@ -243,6 +254,22 @@ class Described:
 
             kept["labels"] = read_all_labels(kept["labels"], files=False)
         return cls(**{name: kept[name] for name in names if name in kept} | others)
+
+
+def python_value(value: Any) -> Any:
+    """Return a number, truth value or string of another library, such as numpy, as one of Python.
+
+    Any other value is returned unchanged, and so is an array.
+
+    >>> from fractions import Fraction
+    >>> python_value(Fraction(1, 2)), python_value("fill"), python_value([1])
+    (0.5, 'fill', [1])
+    """
+    if type(value).__module__ == "numpy" and getattr(value, "shape", None) == () and hasattr(value, "item"):
+        return value.item()
+    if isinstance(value, Integral | Real) and not isinstance(value, int | float):
+        return int(value) if isinstance(value, Integral) else float(value)
+    return value
 
 
 def check_range(name: str, value: Any, takes: Range, *, optional: bool = False) -> None:

@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from numbers import Integral, Real
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from mws_hf.errors import MwSError, SettingError
 from mws_hf.text.symbols import BYTE_TOKENS, Alphabet, to_byte_level
@@ -61,15 +61,16 @@ class Dropout:
 
     def __post_init__(self) -> None:
         """Check the values, and convert numbers of numpy, with which 64-bit arithmetic would overflow."""
-        if isinstance(self.share, bool) or not isinstance(self.share, Real) or not 0 <= self.share <= 1:
-            raise SettingError("dropout", self.share, "is not a probability; give a number from 0 to 1, such as 0.1")
-        if isinstance(self.seed, bool) or not isinstance(self.seed, Integral) or not 0 <= self.seed <= _MASK:
-            raise SettingError("seed", self.seed, "is not a whole number from 0 to 2^64 - 1")
+        share: Any = self.share
+        seed: Any = self.seed
+        if isinstance(share, bool) or not isinstance(share, Real) or not 0 <= share <= 1:
+            raise SettingError("dropout", share, "is not a probability; give a number from 0 to 1, such as 0.1")
+        if isinstance(seed, bool) or not isinstance(seed, Integral) or not 0 <= seed <= _MASK:
+            raise SettingError("seed", seed, "is not a whole number from 0 to 2^64 - 1")
         if self.kind not in ("all", *DROPPED_KINDS):
             raise SettingError("drop", self.kind, "is unknown; choose all, morph or composition")
-        if not isinstance(self.share, int | float):
-            object.__setattr__(self, "share", float(self.share))
-        object.__setattr__(self, "seed", int(self.seed))
+        object.__setattr__(self, "share", share if isinstance(share, int) else float(share))
+        object.__setattr__(self, "seed", int(seed))
 
     @property
     def threshold(self) -> int:

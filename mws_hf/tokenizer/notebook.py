@@ -14,7 +14,7 @@ from typing import Any
 from tokenizers import Tokenizer
 
 from mws_hf.atomic import staged, write_text
-from mws_hf.errors import MwSError
+from mws_hf.errors import MwSError, quoted
 from mws_hf.text.pattern import GPT4_PATTERN
 from mws_hf.text.sample_texts import sample_texts, texts_with
 from mws_hf.text.symbols import BYTE_TOKENS, check_special_tokens, special_settings
@@ -34,10 +34,7 @@ def read_notebook(
     source: Any, special_tokens: Iterable[str] | None, pattern: str | None, repair: bool
 ) -> tuple[Tokenizer, dict[str, Any]]:
     """Return the tokenizer and its special tokens by role; `import_notebook` describes the arguments and errors."""
-    if not isinstance(source, tuple) and not Path(source).is_dir():
-        raise MwSError(f"{source}: no such folder; give one with {VOCABULARY_FILE} and {MERGES_FILE}")
-    files = source if isinstance(source, tuple) else (Path(source, VOCABULARY_FILE), Path(source, MERGES_FILE))
-    vocabulary, table = map(Path, files)
+    vocabulary, table = _files_of(source)
     vocab, document = load_json(vocabulary), load_json(table)
     if not isinstance(vocab, dict) or not vocab:
         raise MwSError(f"{vocabulary}: not a JSON object of token -> id; is it a {VOCABULARY_FILE}?")
@@ -59,6 +56,18 @@ def read_notebook(
     with _naming(vocabulary):
         backend, special = _backend_of(vocab, merges, pattern or written, wanted)
     return backend, special_settings(special)
+
+
+def _files_of(source: Any) -> tuple[Path, Path]:
+    """Return the paths of the two files; raise MwSError if the source is neither a folder nor two paths."""
+    if isinstance(source, tuple | list) and len(source) == 2:
+        return Path(source[0]), Path(source[1])
+    if not isinstance(source, str | os.PathLike) or not Path(source).is_dir():
+        raise MwSError(
+            f"{quoted(source) if isinstance(source, tuple | list) else source}: no such folder; give one with "
+            f"{VOCABULARY_FILE} and {MERGES_FILE}, or the paths of these two files"
+        )
+    return Path(source, VOCABULARY_FILE), Path(source, MERGES_FILE)
 
 
 def export_notebook(tokenizer: Any, directory: str | os.PathLike[str]) -> tuple[Path, Path]:

@@ -5,6 +5,8 @@ Modules: tokenizer/id_comparison.py, tokenizer/spec_checks.py.
 
 from __future__ import annotations
 
+import json
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ from datasets import Dataset
 from tokenizers import AddedToken
 from transformers import PreTrainedTokenizerFast
 
-from mws_hf import MwSTokenizer, MwSTokenizerFast, MwSTrainer
+from mws_hf import MwSTokenizer, MwSTokenizerFast, MwSTrainer, import_notebook
 from mws_hf.check import check, repair
 from mws_hf.errors import MwSError
 from mws_hf.tokenizer.backend import base_vocab
@@ -53,7 +55,7 @@ def test_both_classes_segment_words_that_the_normalizer_changes(trained: Path):
 
 
 @MAKERS
-@pytest.mark.parametrize("tokens", [["<x\ud83d>"], ["fine", AddedToken("b\udfff", special=True)]])
+@pytest.mark.parametrize("tokens", [["<x\ud83d>"], ["fine", "b\udfff"]])
 def test_an_added_token_with_a_lone_surrogate_is_an_error_that_names_it(make: Any, tokens: list[Any]):
     tokenizer = make()
     size = len(tokenizer)
@@ -98,6 +100,45 @@ def test_dropout_takes_numbers_of_numpy():
     for wrong in (True, "0.5", float("nan"), 2):
         with pytest.raises(MwSError, match="is not a probability"):
             Dropout(wrong)
+
+
+def test_settings_with_numbers_of_numpy_are_those_of_python_and_are_saved(tmp_path: Path):
+    given = {"vocab_size": np.int64(500), "composition": np.float32(0.5), "granularity": Fraction(1, 10)}
+    trainer = MwSTrainer(**given, types=np.True_, pattern=np.str_("words"), show_progress=np.False_)
+    plain = {"vocab_size": 500, "composition": 0.5, "granularity": 0.1}
+    assert trainer == MwSTrainer(**plain, pattern="words", show_progress=False)
+    assert "np." not in repr(trainer) and "Fraction" not in repr(trainer)
+    trainer.train(LINES).save_pretrained(tmp_path)
+    content = json.loads((tmp_path / "mws_training.json").read_text(encoding="utf-8"))
+    assert plain.items() <= content["settings"].items()
+    assert MwSTrainer.from_record(content, show_progress=False) == trainer, "the whole file restores them, too"
+
+
+@pytest.mark.parametrize("name", ["vocab_size", "composition", "types"])
+def test_an_array_is_no_number(name: str):
+    with pytest.raises(MwSError, match=name):
+        MwSTrainer(**{name: np.array([1])})
+
+
+@pytest.mark.parametrize("record", [None, "mws_training.json", []])
+def test_metadata_that_are_missing_are_an_error_that_says_so(record: Any):
+    with pytest.raises(MwSError, match=r"only a tokenizer that mws_hf trained has them"):
+        MwSTrainer.from_record(record)
+
+
+@pytest.mark.parametrize("source", [None, 5, ["vocabulary.json"], ("a.json", "b.json", "c.json"), "absent"])
+def test_a_notebook_that_is_neither_a_folder_nor_two_files_is_an_error(source: Any):
+    with pytest.raises(MwSError, match="no such folder"):
+        import_notebook(source)
+
+
+def test_the_files_of_a_notebook_may_be_in_a_list(tmp_path: Path):
+    merges = [("о", "н"), (" ", "он")]
+    vocab = base_vocab((), " но", merges)
+    files = [str(tmp_path / name) for name in ("v.json", "m.json")]
+    for file, content in zip(files, (vocab, {"merges": merges}), strict=True):
+        Path(file).write_text(json.dumps(content), encoding="utf-8")
+    assert import_notebook(files).tokenize("но он") == import_notebook(tuple(files)).tokenize("но он")
 
 
 def test_special_tokens_of_a_vocabulary_may_be_objects_or_a_generator():

@@ -13,7 +13,7 @@ from transformers import PreTrainedTokenizerFast
 from transformers.tokenization_utils_base import TruncationStrategy
 from transformers.utils import PaddingStrategy
 
-from mws_hf.errors import MwSError
+from mws_hf.errors import MissingTokenizerError, MwSError
 from mws_hf.portable import DEFAULTS, PortableMixin, Training, home_of
 from mws_hf.text.symbols import BYTE_TOKENS, Alphabet
 from mws_hf.tokenizer.backend import (
@@ -113,8 +113,8 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
               a word mark before the text, such as the tokenizer of Llama 2, is not changed.
 
     Raises:
-        MwSError: the vocabulary and merges are inconsistent, another argument of `build_backend` is not valid, or a
-            special token would not be decoded to itself.
+        MwSError: the vocabulary and merges are inconsistent, another argument of `build_backend` is not valid, there is
+            no such file, or a special token would not be decoded to itself.
 
     >>> merges = [("о", "н"), (" ", "он")]
     >>> tokenizer = MwSTokenizerFast(vocab=base_vocab((), " но", merges), merges=merges)
@@ -134,13 +134,17 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
     ) -> None:
         options = {key: kwargs.pop(key) for key in ("pattern", "normalization", "capitals") if key in kwargs}
         kwargs.pop("fix_mistral_regex", None)  # there is nothing to repair, and 5.0 raises an error for it
-        if kwargs.get("tokenizer_object") is None and kwargs.get("tokenizer_file") is None:
+        if (file := kwargs.get("tokenizer_file")) is not None:
+            kwargs["tokenizer_file"] = file = os.fspath(file)  # transformers takes only a string
+        if kwargs.get("tokenizer_object") is None and file is not None and not os.path.isfile(file):
+            raise MissingTokenizerError(f"{file}: no such file; give the path of a tokenizer.json")
+        if kwargs.get("tokenizer_object") is None and file is None:
             if vocab is None:
                 raise_no_vocabulary(kwargs.get("name_or_path"))
             kwargs["tokenizer_object"] = build_backend(vocab or base_vocab(), merges or (), **options)
-        self._copies, self.home = WorkingCopies(), home_of(kwargs.get("tokenizer_file"))
+        self._copies, self.home = WorkingCopies(), home_of(file)
         super().__init__(**DEFAULTS | kwargs)
-        if file := kwargs.get("tokenizer_file"):
+        if file is not None:
             without_dropout(self._tokenizer, file)
         self.add_prefix_space = settle_leading_space(self._tokenizer, kwargs.get("add_prefix_space"))
 
@@ -245,6 +249,8 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
         from mws_hf.learn.vocabulary import learn
 
         check_range("vocab_size", vocab_size, COUNT)
+        if not isinstance(new_special_tokens, list | tuple | None):
+            raise MwSError(f"new_special_tokens={new_special_tokens!r} is not a list; give one, such as ['<|user|>']")
         new = self._retrained_on_nothing(vocab_size, new_special_tokens, special_tokens_map)
         special = [token.content for _, token in sorted(new.backend_tokenizer.get_added_tokens_decoder().items())]
         kind: Alphabet = "bytes" if is_byte_level(self.backend_tokenizer) else "characters"

@@ -63,9 +63,9 @@ class Dropout:
         """Check the values, and convert numbers of numpy, with which 64-bit arithmetic would overflow."""
         share: Any = self.share
         seed: Any = self.seed
-        if isinstance(share, bool) or not isinstance(share, Real) or not 0 <= share <= 1:
+        if isinstance(share, bool) or not isinstance(share, Real) or not 0 <= float(share) <= 1:
             raise SettingError("dropout", share, "is not a probability; give a number from 0 to 1, such as 0.1")
-        if isinstance(seed, bool) or not isinstance(seed, Integral) or not 0 <= seed <= _MASK:
+        if isinstance(seed, bool) or not isinstance(seed, Integral) or not 0 <= int(seed) <= _MASK:
             raise SettingError("seed", seed, "is not a whole number from 0 to 2^64 - 1")
         if self.kind not in ("all", *DROPPED_KINDS):
             raise SettingError("drop", self.kind, "is unknown; choose all, morph or composition")

@@ -6,6 +6,7 @@ Modules: tokenizer/id_comparison.py, tokenizer/spec_checks.py.
 from __future__ import annotations
 
 import json
+import shutil
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from transformers import PreTrainedTokenizerFast
 
 from mws_hf import MwSTokenizer, MwSTokenizerFast, MwSTrainer, import_notebook
 from mws_hf.check import check, repair
-from mws_hf.errors import MwSError
+from mws_hf.errors import MissingTokenizerError, MwSError
 from mws_hf.tokenizer.backend import base_vocab
 from mws_hf.tokenizer.id_comparison import IdComparison
 from mws_hf.tokenizer.merging import Dropout
@@ -68,13 +69,23 @@ def test_an_added_token_with_a_lone_surrogate_is_an_error_that_names_it(make: An
 def test_both_classes_take_an_object_or_a_file_before_tables(normalization: str | None, tmp_path: Path):
     fast = small_fast(normalization=normalization)
     fast.save_pretrained(tmp_path)
-    sources = ({"tokenizer_object": fast.backend_tokenizer}, {"tokenizer_file": str(tmp_path / "tokenizer.json")})
+    file = tmp_path / "tokenizer.json"
+    sources = ({"tokenizer_object": fast.backend_tokenizer}, {"tokenizer_file": str(file)}, {"tokenizer_file": file})
     for make in (MwSTokenizer, MwSTokenizerFast):
+        with pytest.raises(MissingTokenizerError, match="absent"):
+            make(tokenizer_file=tmp_path / "absent.json")
         for source in sources:
             for more in ({}, {"pattern": "words", "vocab": base_vocab()}):
                 assert make(**source, **more)("the перечитать")["input_ids"] == fast("the перечитать")["input_ids"]
     MwSTokenizer(tokenizer_object=fast.backend_tokenizer).add_tokens(["qqq"])
     assert fast.backend_tokenizer.token_to_id("qqq") is None, "the given object does not change"
+
+
+def test_a_tokenizer_can_be_retrained_after_its_folder_was_removed(tmp_path: Path):
+    small_fast().save_pretrained(tmp_path / "t")
+    tokenizer = MwSTokenizerFast.from_pretrained(tmp_path / "t")
+    shutil.rmtree(tmp_path / "t")
+    assert len(tokenizer.train_new_from_iterator([TEXT], 300, show_progress=False)) == 300
 
 
 @pytest.mark.parametrize("form", [None, "nfc"])
@@ -86,6 +97,9 @@ def test_retraining_reads_the_same_kinds_of_texts_as_a_trainer(form: str | None)
     for wrong in (TEXT, TEXT.encode(), [5], [[TEXT.encode()]], [{"body": TEXT}], ["a\ud800"], None):
         with pytest.raises(MwSError):
             tokenizer.train_new_from_iterator(wrong, 300)
+    for wrong in ("<|user|>", {"<|user|>": 3}):
+        with pytest.raises(MwSError, match=r"new_special_tokens=.*is not a list"):
+            tokenizer.train_new_from_iterator([TEXT], 300, new_special_tokens=wrong)
 
 
 def test_dropout_takes_numbers_of_numpy():

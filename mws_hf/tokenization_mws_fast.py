@@ -351,7 +351,7 @@ def import_notebook(
     return MwSTokenizerFast(tokenizer_object=backend, **roles)
 
 
-def pretrained(name: str) -> MwSTokenizerFast:
+def pretrained(name: str | os.PathLike[str]) -> MwSTokenizerFast:
     """Load a pretrained tokenizer of this project by its name.
 
     Args:

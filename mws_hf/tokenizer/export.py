@@ -25,7 +25,7 @@ from tokenizers import Tokenizer
 
 from mws_hf.atomic import atomic_path, staged
 from mws_hf.errors import MwSError, is_installed, needed, printable
-from mws_hf.text.pattern import Digits, literal_pattern, with_digits
+from mws_hf.text.pattern import Digits, compiled, literal_pattern, problem_in_tokenizers, with_digits
 from mws_hf.text.sample_texts import texts_with
 from mws_hf.text.symbols import (
     BYTE_CHARACTERS,
@@ -127,6 +127,7 @@ def to_byte_level_backend(backend: Tokenizer, pattern: str | None = None) -> Tok
         MwSError: one of these is true:
 
             * The tokenizer is byte-level, and no pattern is given.
+            * The new pattern does not compile.
             * Its pre-tokenizer is not one split by a pattern.
             * It is of characters, and does not spell unknown characters in bytes.
             * It is of characters, and has settings or an added token that a byte-level tokenizer cannot have.
@@ -153,8 +154,17 @@ def to_byte_level_backend(backend: Tokenizer, pattern: str | None = None) -> Tok
         in_bytes = byte_level_merges([token for token in vocab if len(token) == 1 and token not in added], merges)
         model = bpe_model(_recoded(vocab, added, in_bytes), in_bytes, in_bytes=True)
         spec |= {"truncation": None, "padding": None, "decoder": decoder(own.capitals, in_bytes=True), "model": model}
-    spec["pre_tokenizer"] = splitter(there if pattern is None else literal_pattern(pattern), in_bytes=True)
+    spec["pre_tokenizer"] = splitter(there if pattern is None else _checked(pattern), in_bytes=True)
     return Spec(spec).open()
+
+
+def _checked(pattern: str) -> str:
+    """Return a split pattern, given by its name or as it is; raise MwSError if it does not compile."""
+    literal = literal_pattern(pattern)
+    compiled(literal)
+    if problem := problem_in_tokenizers(literal):
+        raise MwSError(problem)
+    return literal
 
 
 def _check_characters(spec: Spec) -> None:

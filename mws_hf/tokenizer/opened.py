@@ -160,7 +160,7 @@ def open_tokenizer(source: Any, *, by_class: bool = False, name: str | None = No
         from mws_hf.tokenizer.places import tokenizer_place  # here, because objects in memory do not need it
 
         place = tokenizer_place(source)
-        called = name or os.fspath(source)
+        called = name or os.fspath(source) or "."
         return _of_directory(place, called, by_class) if place.is_dir() else _of_any_file(place, called)
     called = name or type(source).__name__
     if isinstance(source, Tokenizer):

@@ -57,7 +57,7 @@ def pretrained_rows() -> dict[str, dict[str, Any]]:
     return {row["name"]: row for row in json.loads(PRETRAINED_INDEX.read_text(encoding="utf-8"))["tokenizers"]}
 
 
-def pretrained_folder(name: str) -> Path:
+def pretrained_folder(name: str | os.PathLike[str]) -> Path:
     """Return the folder of a pretrained tokenizer of this project.
 
     If the package is in a zip, the folder is unpacked into a temporary one, which is removed when the process ends.
@@ -74,6 +74,7 @@ def pretrained_folder(name: str) -> Path:
     >>> pretrained_folder("mws-fi-32k").name
     'mws-fi-32k'
     """
+    name = os.fspath(name) if isinstance(name, os.PathLike) else name
     if not isinstance(name, str) or name not in pretrained_rows():
         raise MwSError(
             f"{name}: no pretrained tokenizer has that name{_did_you_mean(str(name))}; "

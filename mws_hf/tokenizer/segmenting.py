@@ -302,10 +302,8 @@ def pieces_of(word: str, positions: Sequence[int]) -> tuple[str, ...]:
 
 
 def _spelled_out(word: str, pieces: Iterable[str]) -> tuple[str, ...]:
-    """Return the pieces that are not empty; raise MwSError if they do not spell the word."""
-    found = tuple(piece for piece in pieces if piece)
-    if "".join(found) != word:
-        raise MwSError(
-            f"the segmenter split {word!r} into {list(found)}; its pieces must spell the word, without marks"
-        )
-    return found
+    """Return the pieces that are not empty; raise MwSError if they are not strings that spell the word."""
+    found = [piece for piece in pieces if piece] if isinstance(pieces, Iterable) else pieces
+    if not isinstance(found, list) or not all(isinstance(piece, str) for piece in found) or "".join(found) != word:
+        raise MwSError(f"the segmenter split {word!r} into {found}; its pieces must spell the word, without marks")
+    return tuple(found)

@@ -21,8 +21,11 @@ from mws_hf import MwSTokenizer, MwSTokenizerFast, MwSTrainer, import_notebook
 from mws_hf.check import check, repair
 from mws_hf.errors import MissingTokenizerError, MwSError
 from mws_hf.tokenizer.backend import base_vocab
+from mws_hf.tokenizer.export import to_byte_level_backend
 from mws_hf.tokenizer.id_comparison import IdComparison
 from mws_hf.tokenizer.merging import Dropout
+from mws_hf.tokenizer.opened import open_tokenizer, segment_words
+from mws_hf.tokenizer.places import pretrained_folder
 from mws_hf.tokenizer.spec_checks import check_spec
 from tests.short_text import TEXT
 from tests.small_tokenizers import small_fast, small_slow
@@ -159,6 +162,30 @@ def test_special_tokens_of_a_vocabulary_may_be_objects_or_a_generator():
     expected = base_vocab(["<s>", "</s>"], "ba", [("a", "b")])
     for same in ([AddedToken("<s>"), AddedToken("</s>", special=True)], iter(["<s>", "</s>"])):
         assert base_vocab(same, "ba", [("a", "b")]) == expected
+
+
+def test_a_pretrained_tokenizer_may_be_named_by_a_path():
+    assert pretrained_folder(Path("mws-fi-32k")) == pretrained_folder("mws-fi-32k")
+    with pytest.raises(MwSError, match="no pretrained tokenizer has that name"):
+        pretrained_folder(Path("mws-fi-33k"))
+
+
+def test_an_empty_name_is_the_present_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(MissingTokenizerError, match=r"^\.: has no tokenizer\.json"):
+        open_tokenizer("")
+
+
+@pytest.mark.parametrize("given", [None, [1, 2], ["wal", None], ["x"], 5])
+def test_a_function_that_returns_no_pieces_of_the_word_is_an_error_that_shows_them(given: Any):
+    with pytest.raises(MwSError, match=r"the segmenter split 'walked' into .*must spell the word"):
+        segment_words(lambda word: given, ["walked"])
+
+
+@pytest.mark.parametrize("pattern", ["(", "[a", "(a|a)*b|."])
+def test_a_pattern_of_an_export_that_does_not_work_is_an_error(pattern: str):
+    with pytest.raises(MwSError, match="pattern"):
+        to_byte_level_backend(small_fast().backend_tokenizer, pattern)
 
 
 def test_a_folder_to_check_may_be_a_string(tmp_path: Path):

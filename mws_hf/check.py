@@ -73,7 +73,7 @@ class Report(NamedTuple):
 
     Attributes:
         facts: properties of the tokenizer by name, such as the number of its tokens.
-        findings: what is wrong; errors come before warnings.
+        findings: the faults; errors come before warnings.
         clients: for each program that reads tokenizer.json, whether it reads this one correctly.
     """
 
@@ -95,7 +95,7 @@ def check(place: str | os.PathLike[str], name: str | None = None) -> Report:
         name: its name in messages; by default the path.
 
     Returns:
-        The properties of the tokenizer, what is wrong, and which programs read it.
+        The properties of the tokenizer, its faults, and the programs that read it.
 
     Raises:
         MwSError: there is no tokenizer, or it is so damaged that it cannot be opened.
@@ -342,7 +342,7 @@ def _difference_by_class(folder: CheckedFolder) -> str | None:
 
 
 def _model_weights(folder: CheckedFolder) -> Iterator[Finding]:
-    """Report tensors in the same folder with too few rows for the ids, or not as many as config.json says.
+    """Report tensors in the same folder with too few rows for the ids, or another number than in config.json.
 
     More rows than ids are padding, which is fine.
     """

@@ -189,7 +189,7 @@ class PortableMixin:
         return found[0] if isinstance(word, str) else found
 
     def _kept_evidence(self) -> WordEvidence | None:
-        """Return the boundary probabilities from the training, or from the saved file; None if there are none."""
+        """Return the boundary probabilities from the training, or from the saved file; None without either."""
         from mws_hf.learn.any_word import AnyWord  # inference must not load the learner
         from mws_hf.learn.evidence_file import read_evidence
         from mws_hf.tokenizer.opened import open_tokenizer
@@ -246,11 +246,11 @@ class PortableMixin:
                 `mws check` reports it.
 
         Returns:
-            The paths of the saved files, without that of the model card.
+            The paths of the saved files, except for the model card.
 
         Raises:
             MwSError: the directory cannot be written, another run is writing to it, there is a prefix, or the name of a
-                chat template cannot be the name of a file. Errors of the upload are those of transformers.
+                chat template cannot be the name of a file. Errors of the upload are raised by transformers.
         """
         from mws_hf.cards.card import stage_card
 

@@ -90,7 +90,7 @@ def _decode_run(run: bytes) -> str:
 
 
 def _unknown_part(backend: Tokenizer, kind: Alphabet) -> str | None:
-    """Return the name of a part of a tokenizer that has no counterpart in Python; None if there is none.
+    """Return the name of a part of a tokenizer that has no counterpart in Python; None if all parts have one.
 
     For example, the pre-tokenizer of Llama 2 writes a word mark, and the Python version does not.
     """
@@ -375,7 +375,7 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
         return tokens
 
     def _whole_token(self, word: str) -> list[str]:
-        """Return the token of a whole pre-token, if tokenizer.json says that it is not merged (`ignore_merges`)."""
+        """Return the token of a whole pre-token, if tokenizer.json has `ignore_merges` and there is such a token."""
         if not self._takes_whole_words:
             return []
         whole = to_byte_level(word) if self.is_byte_level else word

@@ -107,7 +107,7 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
               transformers ignore it in this class, with a warning.
             * `tokenizer_object` (of `tokenizers`) or `tokenizer_file` (the path of a tokenizer.json) is used instead of
               `vocab`, `merges`, `pattern`, `normalization` and `capitals`.
-            * `pattern`, `normalization` and `capitals` are those of `build_backend`.
+            * `pattern`, `normalization` and `capitals` are described at `build_backend`.
             * `add_prefix_space` puts a space before the text, and after each added token, unless there is one already.
               The setting is saved in tokenizer.json, and decoded text contains that space. A tokenizer that itself puts
               a word mark before the text, such as the tokenizer of Llama 2, is not changed.
@@ -330,9 +330,9 @@ def import_notebook(
         source: a folder, or the paths of vocabulary.json and merges.json.
         special_tokens: the special tokens; by default the tokens that no merge makes, such as ``[EOS]``.
         pattern: the split pattern of the training; by default the pattern that `export_notebook` wrote into
-            merges.json. If there is none, it is the notebook's own pattern, which is that of GPT-4.
-        repair: whether to keep only the last of repeated merges, as the notebook's encoder did; otherwise repeated
-            merges are an error.
+            merges.json or, if it wrote no pattern, GPT-4's pattern, which the notebook uses.
+        repair: whether to keep only the last of repeated merges, as the notebook's encoder did. If it is False,
+            repeated merges are an error.
 
     Returns:
         The tokenizer.

@@ -132,7 +132,7 @@ class MwSTrainer(Settings):
         - The strings are file names if one of them names an existing file, and every other one could be a file name,
           too, because it contains no space or ends in a known suffix such as ``.txt``.
         - They are texts if one of them contains a space (or letters of a script without spaces, such as Thai or
-          Chinese), and none looks like a file name.
+          Chinese), and none has the form of a file name.
         - Any other list is an error, so that a mistyped file name is never learned as text. Pass such texts to
           `train_from_iterator`.
 

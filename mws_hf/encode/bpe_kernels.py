@@ -18,13 +18,13 @@ from mws_hf.kernels.jit import njit
 from mws_hf.kernels.scanner import OTHER
 from mws_hf.text.scanner_classes import classes_of, scanner_kind
 from mws_hf.text.symbols import BYTE_CHARACTERS, BYTE_TOKENS, built_first, to_byte_level
-from mws_hf.tokenizer.merging import DRAW_BITS, FIRST, PLACE, SECOND, STEP, Dropout
+from mws_hf.tokenizer.merging import DRAW_BITS, MIX_FACTOR_1, MIX_FACTOR_2, POSITION_FACTOR, STEP_FACTOR, Dropout
 from mws_hf.tokenizer.spec import Spec
 
 _I: Any = np.int64
 _U: Any = np.uint64
 _ONE = _U(1)
-_STEP, _PLACE, _FIRST, _SECOND = (_U(number) for number in (STEP, PLACE, FIRST, SECOND))
+_STEP, _PLACE, _FIRST, _SECOND = (_U(number) for number in (STEP_FACTOR, POSITION_FACTOR, MIX_FACTOR_1, MIX_FACTOR_2))
 _SHIFT = _U(64 - DRAW_BITS)
 
 SHORT = 48

@@ -17,14 +17,14 @@ from mws_hf.kernels import Array, Bits, Bytes, Ints, Longs
 from mws_hf.kernels.containers import LONG, WINDOW, empty_slots, ends_at_home, enter, find, look_ahead, rehash
 from mws_hf.kernels.jit import njit
 from mws_hf.kernels.scanner import find_pretokens
-from mws_hf.tokenizer.merging import BYTE, PLACE
+from mws_hf.tokenizer.merging import BYTE_FACTOR, POSITION_FACTOR
 
 MAX_KEY_BYTES = 512
 """Pre-tokens of more bytes are not cached, because they are rare and seldom occur again."""
 
 _U: Any = np.uint64
 _I: Any = np.int64
-_BYTE, _PLACE = _U(BYTE), _U(PLACE)
+_BYTE, _PLACE = _U(BYTE_FACTOR), _U(POSITION_FACTOR)
 _INLINE_IDS = 3
 SLOT_BYTES = 40  # of memory per slot, including its share of the pools
 _ID_MASK = (1 << ID_BITS) - 1

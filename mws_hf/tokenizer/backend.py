@@ -86,8 +86,8 @@ def tokenizer_tables(
         special_tokens: tokens that get the first ids.
         alphabet: the characters of the training text.
         merges: (left, right) pairs in the order of their ranks.
-        kind: "characters", or "bytes" for a byte-level tokenizer. Its merges are those of the bytes, and merges that
-            build each character from its bytes come first.
+        kind: "characters", or "bytes" for a byte-level tokenizer. The merges of a byte-level tokenizer join bytes, and
+            begin with merges that build each character from its bytes.
 
     Returns:
         The id of each token, and the merges in the order of their ranks.

@@ -174,7 +174,7 @@ def tokens_by_name(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_directory(name: str | os.PathLike[str]) -> None:
-    """Raise MwSError with the reason if a local tokenizer cannot be loaded; otherwise do nothing.
+    """Raise MwSError with the reason if a local tokenizer cannot be loaded.
 
     Args:
         name: a folder, or a file in it; a path that does not exist is not checked.
@@ -190,9 +190,9 @@ def check_directory(name: str | os.PathLike[str]) -> None:
 
 
 def raise_no_vocabulary(name: str | None, place: Path | None = None) -> None:
-    """Raise MissingTokenizerError with the files of other programs that are in place of a tokenizer.
+    """Raise MissingTokenizerError for a path without a vocabulary; the message names files of other programs there.
 
-    It is called for paths without a vocabulary, because transformers 5 would make an empty tokenizer from them.
+    Without this error, transformers 5 would make an empty tokenizer.
 
     Args:
         name: the name of the tokenizer as it was given; if it is None or empty, the function returns.

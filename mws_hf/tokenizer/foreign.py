@@ -293,7 +293,7 @@ def has_other_tokens(file: Path, backend: Tokenizer) -> bool | None:
 
 
 def _entries(file: Path, letters: dict[str, int] | None) -> tuple[dict[bytes, int], bool]:
-    """Read the entries of a vocabulary, as bytes, with their ids; and whether the ids are those of the tokenizer."""
+    """Return the ids of a vocabulary by the bytes of each token, and whether the tokenizer must have the same ids."""
     data = file.read_bytes()
     if file.suffix == ".json":
         content = json.loads(data)
@@ -318,7 +318,7 @@ def token_bytes(token: str, byte_of_character: dict[str, int] | None = None) -> 
 
     Args:
         token: the token.
-        byte_of_character: the byte that each character stands for, if the vocabulary is byte-level.
+        byte_of_character: the byte of each character, if the vocabulary is byte-level.
 
     >>> token_bytes("▁word"), token_bytes("<0x41>"), token_bytes("##ing")
     (b' word', b'A', b'ing')

@@ -1,4 +1,4 @@
-"""Compare the ids and the decoded text of another program with those of `tokenizers`."""
+"""Compare the ids and the decoded text that another program returns with the results of `tokenizers`."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def compare_ids(
     encode: Callable[[str], Sequence[int]],
     decode: Callable[[list[int]], str] | None = None,
 ) -> IdComparison:
-    """Compare the ids, and the decoded text, of another program with those of `tokenizers`.
+    """Compare the ids, and the decoded text, that another program returns with the results of `tokenizers`.
 
     Args:
         backend: the tokenizer of `tokenizers`, whose truncation and padding are not used.

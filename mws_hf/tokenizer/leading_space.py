@@ -19,7 +19,7 @@ def settle_leading_space(tokenizer: Tokenizer, wanted: bool | None) -> bool:
     pre-tokenizer puts the space before the text and after each added token, unless there is one. Offsets are counted in
     the text without it.
 
-    A tokenizer that itself puts a word mark before a text, as those of Llama 2 and SentencePiece do, is not changed.
+    A tokenizer that itself puts a word mark before a text, as the tokenizer of Llama 2 does, is not changed.
 
     Args:
         tokenizer: the tokenizer, which is changed.

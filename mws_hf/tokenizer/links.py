@@ -65,7 +65,7 @@ def _can_be_a_name(name: str) -> bool:
 
 
 def copy_inside(directory: str | os.PathLike[str], name: object, output: Path) -> None:
-    """Copy a file of a directory to the same place in another directory, after the check of `file_inside`.
+    """Copy a file of a directory to the same relative path in another directory, after the check of `file_inside`.
 
     Args:
         directory: the folder of the file.
@@ -91,7 +91,7 @@ def _repository(home: Path) -> list[Path]:
 
 
 def _is_trusted(home: Path, target: Path) -> bool:
-    """Return whether a file lies in the Hub's cache, or belongs to this package, which some installers link."""
+    """Return whether a file is in the Hub's cache, or belongs to this package, which some installers link."""
     if home.is_relative_to(_PACKAGE):
         return True
     from huggingface_hub import constants

@@ -31,9 +31,9 @@ DROPPED_KINDS: dict[Dropped, tuple[str, ...]] = {
 }
 """The kinds of merges, as training metadata name them (`training_record.kinds_in`), that each choice may leave out."""
 
-STEP, PLACE, BYTE = 0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x100000001B3
+STEP_FACTOR, POSITION_FACTOR, BYTE_FACTOR = 0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x100000001B3
 """Odd 64-bit numbers by which the number of a step, a position and a hash of bytes are multiplied."""
-FIRST, SECOND = 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
+MIX_FACTOR_1, MIX_FACTOR_2 = 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 """The multipliers of SplitMix64's last step (Steele, Lea, Flood 2014)."""
 _MASK = (1 << 64) - 1
 DRAW_BITS = 53
@@ -110,8 +110,8 @@ def mixed(number: int) -> int:
     >>> hex(mixed(0x9E3779B97F4A7C15))
     '0xe220a8397b1dcdaf'
     """
-    number = (number ^ (number >> 30)) * FIRST & _MASK
-    number = (number ^ (number >> 27)) * SECOND & _MASK
+    number = (number ^ (number >> 30)) * MIX_FACTOR_1 & _MASK
+    number = (number ^ (number >> 27)) * MIX_FACTOR_2 & _MASK
     return number ^ (number >> 31)
 
 
@@ -119,13 +119,13 @@ def text_key(seed: int, text: bytes) -> int:
     """Return the hash of a text and a seed (FNV-1a, with mixed bits before and after)."""
     key = mixed(seed)
     for byte in text:
-        key = (key ^ byte) * BYTE & _MASK
+        key = (key ^ byte) * BYTE_FACTOR & _MASK
     return mixed(key)
 
 
 def word_key(key: int, offset: int) -> int:
     """Return the hash of a pre-token, from the `text_key` of its text and the byte at which it begins."""
-    return mixed(key ^ (offset * PLACE & _MASK))
+    return mixed(key ^ (offset * POSITION_FACTOR & _MASK))
 
 
 def draw(key: int, step: int, position: int) -> int:
@@ -139,7 +139,7 @@ def draw(key: int, step: int, position: int) -> int:
     Returns:
         A number from 0 to 2^53 - 1.
     """
-    return mixed((key + step * STEP + position * PLACE) & _MASK) >> (64 - DRAW_BITS)
+    return mixed((key + step * STEP_FACTOR + position * POSITION_FACTOR) & _MASK) >> (64 - DRAW_BITS)
 
 
 def merge_dropped(

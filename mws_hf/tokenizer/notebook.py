@@ -111,7 +111,7 @@ def export_notebook(tokenizer: Any, directory: str | os.PathLike[str]) -> tuple[
 
 @contextmanager
 def _naming(place: object) -> Iterator[None]:
-    """Put a place before the message of each MwSError that is raised inside the block."""
+    """Put the name of a file before the message of each MwSError that is raised inside the block."""
     try:
         yield
     except MwSError as error:

@@ -154,7 +154,7 @@ def model_folder(source: str | os.PathLike[str]) -> Path:
 
 
 def named_sources(given: Iterable[str | os.PathLike[str]]) -> dict[str, str]:
-    """Return the places of tokenizers by name.
+    """Return the folders or Hub names of tokenizers by the names that a user gave them.
 
     Args:
         given: ``NAME=PLACE``, or only a folder or Hub name, whose last part becomes the name.
@@ -181,7 +181,7 @@ class Trouble(NamedTuple):
 
     Attributes:
         reason: a clause for a message, such as "https://huggingface.co does not answer".
-        remedy: a sentence without a subject that says what a user can do.
+        remedy: the advice for the user, such as "check the path or the network".
     """
 
     reason: str
@@ -208,7 +208,7 @@ def hub_trouble(name: str | os.PathLike[str], options: Mapping[str, Any]) -> Tro
 
     Args:
         name: the name of a repository or a path.
-        options: those of `from_pretrained`; ``revision``, ``subfolder``, ``token`` and ``local_files_only`` are read.
+        options: options of `from_pretrained`; ``revision``, ``subfolder``, ``token`` and ``local_files_only`` are read.
     """
     if Path(name).exists():
         return None
@@ -268,7 +268,7 @@ def trouble_in(error: BaseException) -> Trouble | None:
 
 
 def _trouble_of(status: int | None) -> Trouble:
-    """Return the trouble that an HTTP status stands for; None is no answer at all."""
+    """Return the trouble behind an HTTP status; None means that the Hub does not answer."""
     from huggingface_hub import constants
 
     if status is None:
@@ -308,7 +308,7 @@ def not_in_cache(
     Args:
         name: the name of the repository.
         trouble: the reason why the Hub cannot be used.
-        cache: the folder of the cache; by default that of huggingface_hub.
+        cache: the folder of the cache; by default the cache of huggingface_hub.
     """
     from huggingface_hub import constants
 
@@ -335,7 +335,7 @@ def snapshot(name: str | os.PathLike[str], **patterns: Any) -> Path:
     Raises:
         MissingTokenizerError: there is no such repository, it has no files of these patterns, or the cache has no
             tokenizer of it while the Hub cannot be used.
-        MwSError: the Hub asks to accept terms first.
+        MwSError: the user must first accept the terms of the repository.
     """
     check_known_name(name)
     from huggingface_hub import snapshot_download

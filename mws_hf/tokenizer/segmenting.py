@@ -61,7 +61,11 @@ class Segmenter:
 
     @cached_property
     def backend(self) -> Tokenizer:
-        """The tokenizer of `tokenizers`, which must not be changed; reading it raises MwSError if there is none."""
+        """The tokenizer of `tokenizers`, which must not be changed.
+
+        Raises:
+            MwSError: it only segments words, or its class has no such tokenizer.
+        """
         backend = getattr(self.live, "backend_tokenizer", self.live)
         if isinstance(backend, Tokenizer):
             return backend
@@ -86,6 +90,7 @@ class Segmenter:
         return self.live is not None and not isinstance(getattr(self.live, "backend_tokenizer", self.live), Tokenizer)
 
     def _check_encodes(self) -> None:
+        """Raise MwSError if it only segments words."""
         if self.segment_function is not None:
             raise MwSError(
                 f"{self.name}: only segments words and has no tokens of running text; give a tokenizer, or score it on "
@@ -142,7 +147,7 @@ class Segmenter:
 
     @cached_property
     def unknown_id(self) -> int | None:
-        """The id of the unknown token; None if there is none."""
+        """The id of the unknown token; None if the tokenizer has no such token."""
         if self._is_slow:
             return getattr(self.live, "unk_token_id", None)
         if self.spec.kind == "Unigram":
@@ -176,7 +181,7 @@ class Segmenter:
     def words(self, words: Sequence[str], isolated: Isolated = "space") -> list[Encoded]:
         """Encode words as after a space in a sentence ("space") or as at the beginning of a text ("none").
 
-        Tokens that contain nothing of the word are left out.
+        Tokens that contain no character of the word are left out.
 
         Args:
             words: the words, without the space before them.

@@ -125,7 +125,7 @@ def check_shape(value: object, shape: Any, place: str) -> None:
         place: the file, and the keys that lead to the value, for the message.
 
     Raises:
-        MwSError: the first value of another type, with its place.
+        MwSError: a value has another type; the message names the first one, its keys and the file.
 
     >>> check_shape({"a": [1, "x"]}, {"a": Each(list, int)}, "some.json")
     Traceback (most recent call last):
@@ -140,7 +140,7 @@ def check_shape(value: object, shape: Any, place: str) -> None:
 
 
 def _first_wrong(value: Any, shape: Any, keys: str) -> tuple[str, object, str] | None:
-    """Return the keys of the first value of another type, the value, and the words for what it should be."""
+    """Return the keys of the first value of another type, the value, and a description of the expected type."""
     if isinstance(shape, tuple):
         found = [_first_wrong(value, each, keys) for each in shape]
         if None in found:

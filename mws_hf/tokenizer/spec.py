@@ -163,7 +163,7 @@ class Spec:
         return cls(json.loads(tokenizer.to_str()))
 
     def open(self) -> Tokenizer:
-        """Load the tokenizer; errors are those of the library `tokenizers`."""
+        """Load the tokenizer; errors are raised by the library `tokenizers`."""
         return Tokenizer.from_str(json.dumps(self.raw))
 
     @property
@@ -193,7 +193,7 @@ class Spec:
 
     @property
     def added(self) -> list[Mapping[str, Any]]:
-        """The entries of the added tokens, each with "content", "id" and "special"."""
+        """The added tokens as tokenizer.json has them, each with "content", "id" and "special"."""
         return self.raw.get("added_tokens") or []
 
     @property
@@ -246,7 +246,7 @@ class Spec:
         return steps[: len(steps) - len(marking_rules(self.capitals))] if self.capitals else steps
 
     def decoded(self, text: str, backend: Tokenizer) -> str:
-        """Return what a text is after it was encoded and decoded, if the tokenizer loses nothing after normalization.
+        """Return a text as it is after encoding and decoding, if the tokenizer loses nothing after normalization.
 
         Args:
             text: the text.
@@ -280,10 +280,10 @@ class Spec:
         return {str(part.get("type")): part for part in parts_of(self.raw.get("decoder"))}
 
     def bytes_of(self, token: str) -> bytes:
-        r"""Return the bytes of text that an ordinary token stands for.
+        r"""Return the bytes of text that an ordinary token is decoded to.
 
-        A word mark becomes a space, and a token that continues a word loses its ``##``. In a WordPiece tokenizer no
-        token stands for the spaces between words, so the bytes of the tokens do not add up to the text.
+        A word mark becomes a space, and a token that continues a word loses its ``##``. The tokens of a WordPiece
+        tokenizer do not contain the spaces between words, so their bytes do not add up to the text.
 
         >>> Spec({"model": {"byte_fallback": True}}).bytes_of("<0xD0>")
         b'\xd0'
@@ -329,7 +329,7 @@ def _part_of(place: str, entry: Mapping[str, Any]) -> Any:
 
 
 def capitals_of(tokenizer: Tokenizer) -> str:
-    """Return `Spec.capitals` of a loaded tokenizer; the vocabulary is not read for it."""
+    """Return `Spec.capitals` of a loaded tokenizer, without reading its vocabulary."""
     return "" if tokenizer.normalizer is None else marked_letters(parts_of(entry_of(tokenizer, "normalizer")))
 
 

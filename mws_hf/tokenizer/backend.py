@@ -192,6 +192,10 @@ def check_vocab(vocab: Mapping[str, int], merges: Sequence[tuple[str, str]]) -> 
 
     A byte-level vocabulary has all of `BYTE_CHARACTERS` instead of byte tokens. Ids that `check_ids` does not accept
     are errors, too.
+
+    Args:
+        vocab: the id of each token.
+        merges: (left, right) pairs in the order of their ranks.
     """
     check_ids(vocab.items())
     numbers = set(vocab.values())

@@ -246,7 +246,15 @@ def trace(backend: Tokenizer, text: str, tables: Tables | None = None) -> list[T
 
 
 def merge_trace(symbols: Iterable[str], ranks: Mapping[tuple[str, str], tuple[int, str]]) -> list[Step]:
-    """List the merges of the symbols of a pre-token in their order; each merge is applied at all its positions."""
+    """List the merges of the symbols of a pre-token in their order; each merge is applied at all its positions.
+
+    Args:
+        symbols: the symbols from which merging starts.
+        ranks: the rank and the result of each merge, from `merging.ranked`.
+
+    >>> merge_trace("onon", {("o", "n"): (0, "on")})
+    [Step(rank=0, left='o', right='n', tokens=('on', 'on'))]
+    """
     steps: list[Step] = []
     tokens = list(symbols)
     before = tuple(tokens)

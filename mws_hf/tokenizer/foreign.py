@@ -239,6 +239,7 @@ def merges_of(pieces: dict[str, int]) -> list[tuple[str, str]]:
 
 
 def _piece(message: bytes) -> _Piece:
+    """Read a message `SentencePiece`: the text, the score and the type of a token."""
     fields = dict(_fields(message))
     return _Piece(fields[1].decode("utf-8"), struct.unpack("<f", fields.get(2, bytes(4)))[0], fields.get(3, _NORMAL))
 
@@ -261,6 +262,7 @@ def _fields(message: bytes) -> Iterator[tuple[int, Any]]:
 
 
 def _varint(message: bytes, at: int) -> tuple[int, int]:
+    """Read an integer of variable length at a position; return it and the position after it."""
     end = next(i for i in range(at, len(message)) if message[i] < 128) + 1
     return sum((byte & 127) << 7 * i for i, byte in enumerate(message[at:end])), end
 
@@ -356,6 +358,7 @@ def align(text: str, pieces: Sequence[bytes | None]) -> list[tuple[int, int]] | 
 
 
 def _align_bytes(data: bytes, pieces: Sequence[bytes | None]) -> list[tuple[int, int]] | None:
+    """Do what `align` does, with spans that are counted in bytes."""
     spans: list[tuple[int, int]] = []
     place, unknown = 0, False
     for piece in pieces:

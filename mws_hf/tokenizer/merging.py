@@ -116,7 +116,12 @@ def mixed(number: int) -> int:
 
 
 def text_key(seed: int, text: bytes) -> int:
-    """Return the hash of a text and a seed (FNV-1a, with mixed bits before and after)."""
+    """Return the 64-bit hash of a text and a seed (FNV-1a, with mixed bits before and after).
+
+    Args:
+        seed: `Dropout.seed`.
+        text: the text in UTF-8, without added tokens.
+    """
     key = mixed(seed)
     for byte in text:
         key = (key ^ byte) * BYTE_FACTOR & _MASK
@@ -236,6 +241,10 @@ def merge_steps(symbols: list[T], merges: Mapping[tuple[T, T], tuple[int, T]]) -
 def merge(symbols: Iterable[T], merges: Mapping[tuple[T, T], tuple[int, T]]) -> list[T]:
     """Return the symbols of one pre-token after all merges, which are applied in the order of `merge_steps`.
 
+    Args:
+        symbols: the symbols from which merging starts.
+        merges: the rank and the result of each pair, from `ranked`.
+
     >>> merge("читать", ranked([("ч", "и"), ("чи", "т"), ("т", "ь")]))
     ['чит', 'а', 'ть']
     >>> merge([0, 1, 0, 1], {(0, 1): (0, 2), (2, 2): (1, 3)})
@@ -292,6 +301,11 @@ def merges_for(
 
 def symbols_of(word: str, vocab: Mapping[str, int], kind: Alphabet) -> list[str]:
     """List the symbols from which merging starts: bytes, or characters with byte tokens for those without an id.
+
+    Args:
+        word: the pre-token.
+        vocab: the id of each token, which is read only for the alphabet "characters".
+        kind: the alphabet of the tokenizer.
 
     >>> symbols_of("aя", {"a": 0}, "characters"), symbols_of(" я", {}, "bytes")
     (['a', '<0xD1>', '<0x8F>'], ['Ġ', 'Ñ', 'ı'])

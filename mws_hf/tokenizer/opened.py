@@ -67,6 +67,7 @@ class Opened(Segmenter):
 
     @cached_property
     def _whole_record(self) -> dict[str, Any]:
+        """The training metadata from memory or from the folder; {} if there are none of these merges."""
         training = getattr(self.live, "training", None)
         if training is not None and hasattr(training, "settings"):
             return {"settings": training.settings}
@@ -75,6 +76,7 @@ class Opened(Segmenter):
 
     @cached_property
     def _folder_with_record(self) -> Path | None:
+        """The folder, after its training metadata were downloaded if it is in the Hub's cache."""
         if self.is_segmenter:
             return None
         if getattr(self.live, "home", None) is not None and self.folder is not None:
@@ -109,6 +111,7 @@ class Opened(Segmenter):
 
     @cached_property
     def _tracing_tables(self) -> Tables:
+        """The vocabulary and merges, which are read only once for all explanations."""
         from mws_hf.tokenizer.explain import tracing_tables
 
         return tracing_tables(self.backend)
@@ -195,6 +198,7 @@ def segment_words(source: Any, words: Sequence[str], *, isolated: Isolated = "sp
 
 
 def _of_directory(place: Path, name: str, by_class: bool) -> Opened:
+    """Open the tokenizer of a folder; raise MwSError if it has none, or a damaged one."""
     file, config = place / TOKENIZER_FILE, place / CONFIG_FILE
     if file.is_file():
         if not by_class or not config.is_file() or "auto_map" in load_settings(config):
@@ -227,6 +231,7 @@ def _of_directory(place: Path, name: str, by_class: bool) -> Opened:
 
 
 def _of_any_file(place: Path, name: str) -> Opened:
+    """Open a file by its first bytes and its name; raise MwSError if it is of no known kind."""
     from mws_hf.tokenizer import foreign
 
     head = foreign.first_bytes(place)

@@ -82,6 +82,7 @@ def plot_evidence(path: Path, words: Sequence[SpelledWord]) -> None:
 
 
 def _draw(panel: Any, word: SpelledWord) -> None:
+    """Draw one word into a panel (axes) of a figure."""
     letters, values, split_points = word
     inner = range(len(letters) - 1)
     panel.bar([place + 0.5 for place in inner], [100 * values[place] for place in inner], width=0.5, color="#4a7ebb")

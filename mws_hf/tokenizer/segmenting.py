@@ -274,6 +274,11 @@ def _within(encoded: Encoded, lead: int) -> Encoded:
 def boundaries_within(spans: Iterable[Span], start: int, end: int) -> list[int]:
     """Return the token boundaries strictly between two characters, counted from the first one, in ascending order.
 
+    Args:
+        spans: start and end of each token, in characters of a text.
+        start: the first character of a word in the text.
+        end: the end of the word.
+
     >>> boundaries_within([(0, 4), (4, 7), (7, 9)], 4, 9)
     [3]
     """

@@ -103,6 +103,10 @@ def kinds_in(record: Mapping[str, Any]) -> list[tuple[str, int]]:
 def kinds_by_rank(kinds: Sequence[tuple[str, int]], n_merges: int) -> list[str]:
     """Return the kind of each merge, in the order of ranks; "" for the first merges, if their kind is not known.
 
+    Args:
+        kinds: the kinds of the last merges with the number of merges of each, from `kinds_in`.
+        n_merges: number of merges.
+
     >>> kinds_by_rank([("morph", 1), ("composition", 2)], 4)
     ['', 'morph', 'composition', 'composition']
     """

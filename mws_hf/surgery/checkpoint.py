@@ -72,7 +72,7 @@ def transplant_directory(
     Raises:
         MwSError: `init` is unknown; the output is the folder of the model; the model or the tokenizer is missing;
             there are no .safetensors weights; their index names files outside of the folder; a tensor with a row per
-            entry cannot be changed; a module of sentence-transformers has the old vocabulary in it; a LoRA adapter is
+            token cannot be changed; a module of sentence-transformers has the old vocabulary in it; a LoRA adapter is
             beside the weights; the tokenizer is slow; its ids.json is of another base; the model has fewer rows than
             ids.
     """

@@ -297,7 +297,7 @@ def test_merges_and_ties_are_those_of_the_library(lines):
     theirs.pre_tokenizer = pre_tokenizers.Split(Regex(DEFAULT_PATTERN), behavior="isolated")
     theirs.train_from_iterator(lines, trainers.BpeTrainer(vocab_size=250, show_progress=False))
     wanted = tables_of(theirs)[1]
-    trainer = MwSTrainer(composition=1, hidden_boundary_price=0, n_merges=len(wanted), show_progress=False)
+    trainer = MwSTrainer(composition=1, n_merges=len(wanted), show_progress=False)
     ours = trainer.train(lines).backend_tokenizer
     learnt = tables_of(ours)[1][-len(wanted) :]
     spelled = [

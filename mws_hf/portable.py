@@ -33,7 +33,7 @@ from mws_hf.tokenizer.layout import (
     TOKENIZER_FILE,
 )
 from mws_hf.tokenizer.shapes import ROLE_NAMES
-from mws_hf.tokenizer.spec import without_limits
+from mws_hf.tokenizer.spec import Spec, without_limits
 from mws_hf.tokenizer.training_record import merges_digest, record_bytes
 
 if TYPE_CHECKING:
@@ -249,8 +249,9 @@ class PortableMixin:
             The paths of the saved files, except for the model card.
 
         Raises:
-            MwSError: the directory cannot be written, another run is writing to it, there is a prefix, or the name of a
-                chat template cannot be the name of a file. Errors of the upload are raised by transformers.
+            MwSError: the directory cannot be written, another run is writing to it, there is a prefix, the name of a
+                chat template cannot be the name of a file, or a part of the tokenizer is written in Python. Errors of
+                the upload are raised by transformers.
         """
         from mws_hf.cards.card import stage_card
 
@@ -271,6 +272,7 @@ class PortableMixin:
                 files = parent.save_pretrained(str(stage), **local)
             except Exception as error:
                 if type(error) is Exception:  # the Rust library raises no other type when it cannot write
+                    Spec.of(self.to_backend())  # which raises MwSError for parts that are written in Python
                     raise MwSError(f"{directory}: cannot be written ({error}); name another folder") from error
                 raise
             written = tuple(str(directory / Path(file).relative_to(stage)) for file in files)

@@ -42,7 +42,8 @@ from mws_hf.tokenizer.merging import (
     word_key,
 )
 from mws_hf.tokenizer.opened import open_tokenizer
-from mws_hf.tokenizer.spec import capitals_of, special_places, without_limits
+from mws_hf.tokenizer.post_processor import template_of
+from mws_hf.tokenizer.spec import capitals_of, without_limits
 
 
 def join_tokens(tokens: Iterable[str | None], kind: Alphabet = "characters") -> str:
@@ -193,7 +194,7 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
                 f"{tokenizer_file or 'the tokenizer'}: MwSTokenizer has no Python version of its {part}; load the "
                 "tokenizer with MwSTokenizerFast"
             )
-        self._backend, self._places = backend, special_places(backend)
+        self._backend, self._template = backend, template_of(backend)
         self._takes_whole_words = getattr(backend.model, "ignore_merges", False)
         self._capitals, self._is_spaced_first = capitals_of(backend), is_put_by_normalizer(backend)
         self._words_given = False  # whether the texts of a call are words of one text
@@ -289,7 +290,7 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
         Returns:
             A `BatchEncoding`, as in transformers.
         """
-        worker: MwSTokenizer = self if add_special_tokens else self._with(_places=self._places.bare)
+        worker: MwSTokenizer = self if add_special_tokens else self._with(_template=self._template.bare)
         return super(MwSTokenizer, worker).prepare_for_model(ids, pair_ids, add_special_tokens=True, **kwargs)
 
     def build_inputs_with_special_tokens(
@@ -322,7 +323,7 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
 
     def _placed(self, first: list[int], second: list[int] | None) -> list[tuple[int, int, int]]:
         """Return the id of each token, whether it is special (1 or 0), and its type id."""
-        return self._places.of([first] if second is None else [first, second])
+        return self._template.applied([first] if second is None else [first, second])
 
     def set_dropout(self, share: float, *, seed: int = 0, kind: Dropped = "all") -> None:
         """Switch BPE-dropout on or off for all following calls; the ids are the same as in `encode_corpus`.

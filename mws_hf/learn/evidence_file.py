@@ -81,11 +81,12 @@ def read_evidence(opened: Opened) -> AnyWord | None:
     path = opened.evidence_file
     if path is None:
         return None
+    merges = merges_digest(opened.backend)
     try:
         with open_for_arrow(path) as stored:
             table = pq.read_table(stored)
         metadata = table.schema.metadata or {}
-        if metadata.get(b"mws_hf.merges", b"").decode() != merges_digest(opened.backend):
+        if metadata.get(b"mws_hf.merges", b"").decode() != merges:
             return None
         types = CodePoints.of(table["type"].to_pylist())
         percent = np.frombuffer(b"".join(table["percent"].to_pylist()), np.uint8)

@@ -38,7 +38,8 @@ from mws_hf.text.symbols import (
 from mws_hf.tokenizer.backend import alphabet_of, is_byte_level, pattern_of, tables_of
 from mws_hf.tokenizer.id_comparison import IdComparison, compare_ids
 from mws_hf.tokenizer.leading_space import settle_leading_space
-from mws_hf.tokenizer.spec import Spec, bpe_model, capitals_of, decoder, special_places, splitter
+from mws_hf.tokenizer.post_processor import template_of
+from mws_hf.tokenizer.spec import Spec, bpe_model, capitals_of, decoder, splitter
 
 _BY_DIGITS: dict[Digits, str] = {"threes": "dbrx", "single": "qwen2"}
 PRE_TYPES = {with_digits(name, way): kind for name in ("llama3", "gpt4") for way, kind in _BY_DIGITS.items()}
@@ -345,7 +346,7 @@ def tokens_around(backend: Tokenizer) -> tuple[int | None, int | None]:
     Raises:
         MwSError: it puts several tokens on one side, for which GGUF has no field.
     """
-    pieces = [piece.special for piece in special_places(backend).single]
+    pieces = [piece.special for piece in template_of(backend).single]
     at = pieces.index(None)
     before, after = pieces[:at], pieces[at + 1 :]
     if len(before) > 1 or len(after) > 1:

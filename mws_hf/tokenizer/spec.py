@@ -15,12 +15,12 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import tokenizers
 from tokenizers import Tokenizer
 
-from mws_hf.errors import MwSError
+from mws_hf.errors import MwSError, first_line
 from mws_hf.text.capitals import (
     marked_letters,
     marking_rules,
@@ -34,6 +34,7 @@ from mws_hf.text.symbols import BYTE_CHARACTERS, BYTE_OF, byte_of
 PARTS = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
 """The parts of a tokenizer.json besides its model and added tokens, by their names there."""
 _LISTS = ("normalizers", "pretokenizers", "processors", "decoders")
+_IN_PYTHON = "has a part that is written in Python, which a tokenizer.json cannot contain"
 SPACE_FIRST = {"type": "Metaspace", "replacement": " ", "prepend_scheme": "always", "split": False}
 """The pre-tokenizer that puts a space before a text and after each added token, unless there is one."""
 _FIRST, _SECOND = ({"Sequence": {"id": name, "type_id": number}} for number, name in enumerate("AB"))
@@ -159,8 +160,15 @@ class Spec:
 
     @classmethod
     def of(cls, tokenizer: Tokenizer) -> Spec:
-        """Return the tokenizer.json that a loaded tokenizer would write."""
-        return cls(json.loads(tokenizer.to_str()))
+        """Return the tokenizer.json that a loaded tokenizer would write.
+
+        Raises:
+            MwSError: a part of the tokenizer is written in Python.
+        """
+        try:
+            return cls(json.loads(tokenizer.to_str()))
+        except Exception as error:  # the library raises nothing narrower
+            raise MwSError(f"the tokenizer {_IN_PYTHON} ({first_line(error)}); replace that part") from error
 
     def open(self) -> Tokenizer:
         """Load the tokenizer; errors are raised by the library `tokenizers`."""
@@ -305,9 +313,16 @@ class Spec:
 
 
 def entry_of(tokenizer: Tokenizer, place: str) -> dict[str, Any] | None:
-    """Return one of the `PARTS` of a loaded tokenizer as tokenizer.json has it; None if it has no such part."""
+    """Return one of the `PARTS` of a loaded tokenizer as tokenizer.json has it; None if it has no such part.
+
+    Raises:
+        MwSError: the part is written in Python.
+    """
     part = getattr(tokenizer, place)
-    return None if part is None else json.loads(part.__getstate__())
+    try:
+        return None if part is None else json.loads(part.__getstate__())
+    except Exception as error:  # the library raises nothing narrower
+        raise MwSError(f"the {place} {_IN_PYTHON} ({first_line(error)}); replace that part") from error
 
 
 def set_part(tokenizer: Tokenizer, place: str, entry: Mapping[str, Any] | None) -> None:
@@ -366,84 +381,3 @@ def share_parts(copy: Tokenizer, tokenizer: Tokenizer, parts: Iterable[str] = PA
         if getattr(tokenizer, part) is not None:  # old versions do not accept None
             setattr(copy, part, getattr(tokenizer, part))
     copy.encode_special_tokens = tokenizer.encode_special_tokens
-
-
-class Piece(NamedTuple):
-    """A part of an encoded text: one special token, or all tokens of a text.
-
-    Attributes:
-        special: the id of the special token; None for the tokens of a text.
-        text: 0 for the first text and 1 for the second text; 0 for a special token.
-        type_id: the type id of its tokens.
-    """
-
-    special: int | None
-    text: int
-    type_id: int
-
-
-class Places(NamedTuple):
-    """The order of special tokens and texts, as a post-processor puts them.
-
-    Attributes:
-        single: the pieces of one text.
-        pair: the pieces of a pair of texts.
-    """
-
-    single: tuple[Piece, ...]
-    pair: tuple[Piece, ...]
-
-    @property
-    def bare(self) -> Places:
-        """The same order without special tokens, as with ``add_special_tokens=False``."""
-        single, pair = (tuple(piece for piece in pieces if piece.special is None) for pieces in self)
-        return Places(single, pair)
-
-    def of(self, texts: Sequence[Sequence[int]]) -> list[tuple[int, int, int]]:
-        """Put special tokens around the ids of one or two texts.
-
-        Args:
-            texts: the ids of one text, or of each text of a pair.
-
-        Returns:
-            For each token its id, 1 if it is special or else 0, and its type id.
-
-        >>> Places((Piece(2, 0, 0), Piece(None, 0, 1)), ()).of([[7, 8]])
-        [(2, 1, 0), (7, 0, 1), (8, 0, 1)]
-        """
-        found: list[tuple[int, int, int]] = []
-        for special, text, type_id in self.single if len(texts) == 1 else self.pair:
-            found += [(number, 0, type_id) for number in texts[text]] if special is None else [(special, 1, type_id)]
-        return found
-
-
-def special_places(backend: Tokenizer) -> Places:
-    """Find where the post-processor of a tokenizer puts special tokens, by encoding a text and a pair with it.
-
-    Raises:
-        MwSError: the post-processor also does something else, such as repeating a text.
-
-    >>> from tokenizers import models, processors
-    >>> backend = Tokenizer(models.BPE(vocab={"a": 0, "</s>": 1}, merges=[]))
-    >>> backend.post_processor = processors.TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 1)])
-    >>> special_places(backend).single
-    (Piece(special=None, text=0, type_id=0), Piece(special=1, text=0, type_id=0))
-    """
-    plain = without_limits(backend)
-    found = []
-    for texts in (("a",), ("a", "bb b")):
-        encoded = plain.encode(*texts)
-        pieces: list[Piece] = []
-        tokens = list(zip(encoded.ids, encoded.special_tokens_mask, encoded.type_ids, strict=True))
-        for (number, special, type_id), text in zip(tokens, encoded.sequence_ids, strict=True):
-            piece = Piece(number, 0, type_id) if special else Piece(None, text or 0, type_id)
-            if special or pieces[-1:] != [piece]:
-                pieces.append(piece)
-        found.append(tuple(pieces))
-        ids = [plain.encode(text, add_special_tokens=False).ids for text in texts]
-        if Places(found[0], found[-1]).of(ids) != tokens:
-            raise MwSError(
-                f"the post-processor ({type(plain.post_processor).__name__}) does more than put special tokens around "
-                "texts, which MwSTokenizer cannot do; load the tokenizer with MwSTokenizerFast"
-            )
-    return Places(found[0], found[1])

@@ -1,6 +1,6 @@
 """Unusual values that both tokenizer classes, retraining, dropout and explanations accept, or name in an error.
 
-Modules: tokenizer/id_comparison.py, tokenizer/spec_checks.py.
+Modules: tokenizer/id_comparison.py, tokenizer/post_processor.py, tokenizer/spec_checks.py.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from datasets import Dataset
-from tokenizers import AddedToken
+from tokenizers import AddedToken, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
 from mws_hf import MwSTokenizer, MwSTokenizerFast, MwSTrainer, import_notebook
@@ -186,6 +186,30 @@ def test_a_function_that_returns_no_pieces_of_the_word_is_an_error_that_shows_th
 def test_a_pattern_of_an_export_that_does_not_work_is_an_error(pattern: str):
     with pytest.raises(MwSError, match="pattern"):
         to_byte_level_backend(small_fast().backend_tokenizer, pattern)
+
+
+class Letters:
+    """A pre-tokenizer that is written in Python."""
+
+    def pre_tokenize(self, text: Any) -> None:
+        text.split(lambda _, part: [part])
+
+
+def test_a_part_that_is_written_in_python_is_named_when_a_file_would_need_it(trained: Path, tmp_path: Path):
+    tokenizer, other = MwSTokenizerFast.from_pretrained(trained), small_fast()
+    for each in (tokenizer, other):
+        each.backend_tokenizer.pre_tokenizer = pre_tokenizers.PreTokenizer.custom(Letters())
+    assert other.decode(other("дома")["input_ids"]) == "дома", "texts are encoded"
+    needing = (
+        lambda: tokenizer.save_pretrained(tmp_path / "new"),
+        lambda: tokenizer.explain("дома"),
+        lambda: other.explain("дома"),
+        lambda: tokenizer([["до", "ма"]], is_split_into_words=True),
+    )
+    for call in needing:
+        with pytest.raises(MwSError, match="written in Python"):
+            call()
+    assert not (tmp_path / "new").exists()
 
 
 def test_a_folder_to_check_may_be_a_string(tmp_path: Path):

@@ -110,9 +110,10 @@ def kinds_by_rank(kinds: Sequence[tuple[str, int]], n_merges: int) -> list[str]:
     >>> kinds_by_rank([("morph", 1), ("composition", 2)], 4)
     ['', 'morph', 'composition', 'composition']
     """
-    kinds_listed = [kind for kind, number in kinds for _ in range(number)]
-    named = [""] * (n_merges - len(kinds_listed)) + kinds_listed
-    return named[len(named) - n_merges :]
+    from_last: list[str] = []
+    for kind, number in reversed(kinds):
+        from_last += [kind] * min(number, n_merges - len(from_last))  # a damaged file may have any number
+    return [""] * (n_merges - len(from_last)) + from_last[::-1]
 
 
 def describe_rare_tokens(rare_entries: Mapping[str, float] | None) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import tracemalloc
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ from mws_hf.tokenizer.merging import Dropout
 from mws_hf.tokenizer.opened import open_tokenizer, segment_words
 from mws_hf.tokenizer.places import pretrained_folder
 from mws_hf.tokenizer.spec_checks import check_spec
+from mws_hf.tokenizer.training_record import kinds_by_rank
 from tests.short_text import TEXT
 from tests.small_tokenizers import small_fast, small_slow
 
@@ -210,6 +212,17 @@ def test_a_part_that_is_written_in_python_is_named_when_a_file_would_need_it(tra
         with pytest.raises(MwSError, match="written in Python"):
             call()
     assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize("number", [-(10**7), 0, 3, 10**7])
+def test_a_number_of_merges_in_damaged_metadata_takes_no_memory(number: int):
+    tracemalloc.start()
+    found = kinds_by_rank([("morph", number), ("composition", 2)], 4)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    first = "morph" if number > 0 else ""
+    assert found == [first, first, "composition", "composition"] and peak < 1 << 20
+    assert kinds_by_rank([("morph", 1), ("composition", 10**7)], 2) == ["composition"] * 2
 
 
 def test_a_folder_to_check_may_be_a_string(tmp_path: Path):

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def in_one_form(settings: Settings) -> dict[str, Any]:
     """Convert the values of settings into the form that the learner reads; no file is read.
 
-    Lists become tuples, the name of an alphabet its characters, the name of a pattern the pattern, and labels
+    Lists of required words and of `keep_apart` become tuples, the name of a pattern the pattern, and labels become
     `GoldWord`s. An alphabet or a pattern that was not given is the default of the criterion.
 
     Returns:

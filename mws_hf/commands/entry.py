@@ -131,16 +131,27 @@ def _arguments() -> list[str]:
     """Return the arguments, and expand ~ in ``--output=~/x``, which shells leave as it is.
 
     Raises:
-        MwSError: --output is empty, or an argument is not valid text and does not name a file.
+        MwSError: an argument is empty and is not a word, or it is not valid text and does not name a file.
     """
-    for before, argument in pairwise(sys.argv):
-        if argument == "--output=" or (argument == "" and before in ("-o", "--output")):
+    command = sys.argv[1] if len(sys.argv) > 1 else ""
+    n_options = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
+    for number, (before, argument) in enumerate(pairwise(sys.argv), 1):
+        option = argument.removesuffix("=") if number < n_options and re.fullmatch("--[a-z-]+=", argument) else before
+        if option in ("-o", "--output") and argument in ("", "--output="):
             raise MwSError("--output is empty; name a file or folder to write (. is the current folder)")
+        if option != before or (argument == "" and not _is_word(command, before)):
+            name = option if option.startswith("-") else "an argument"
+            raise MwSError(f"{name} is empty; give a value (perhaps a variable of the shell is not set)")
         in_text = argument.encode(errors="replace").decode()
         if in_text != argument and not any(map(os.path.lexists, (argument, argument.partition("=")[2]))):
             raise MwSError(f"argument {argument!r} is not valid text in this locale; give it in UTF-8")
     home = os.path.expanduser("~")
     return [re.sub("=~(?=/|$)", lambda _: f"={home}", argument) for argument in sys.argv[1:]]
+
+
+def _is_word(command: str, before: str) -> bool:
+    """Return whether the argument after `before` is a word to segment or to explain, which may be empty."""
+    return command in ("segment", "explain") and before != command and not before.startswith("--")
 
 
 def _exit_on_signal(number: int, _frame: FrameType | None) -> None:

@@ -437,6 +437,16 @@ def test_an_empty_output_does_not_write_into_the_folder_one_stands_in(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["text.txt"]
 
 
+def test_an_empty_argument_is_an_error_that_names_the_option(tmp_path):
+    for option in (["--gold", ""], ["--gold="], ["--text", ""]):
+        refused = mws("evaluate", "mws-en-32k", *option)
+        assert one_line(refused) and f"{option[0].removesuffix('=')} is empty" in refused.stderr
+    for arguments in (["count", "", "-o", "counts.parquet"], ["segment", "", "word"], ["check", ""]):
+        refused = mws(*arguments, cwd=tmp_path)
+        assert one_line(refused) and "an argument is empty" in refused.stderr
+    assert mws("segment", "mws-en-32k", "", "--", "--gold=").returncode == 0  # a word may be empty
+
+
 def test_a_list_of_words_that_all_occur_once_is_told_of_morphs_alone(tmp_path):
     words = tmp_path / "words.tsv"
     words.write_text("".join(f"слово{i:04}ами".translate(LETTERS) + "\t1\n" for i in range(2000)), encoding="utf-8")

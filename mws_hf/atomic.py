@@ -17,13 +17,16 @@ import secrets
 import shutil
 import tempfile
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from filelock import BaseFileLock, FileLock, SoftFileLock, Timeout
 
 from mws_hf.errors import MwSError
+
+PathLike = str | os.PathLike[str]
+Inputs = PathLike | Sequence[PathLike] | None
 
 LOCK_TIMEOUT_SECONDS = 60.0
 """How long saving waits for another run that saves to the same folder, such as another process of a training."""
@@ -76,14 +79,63 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 def _written_file(path: str | os.PathLike[str]) -> Path:
     """Return the file that is replaced when `path` is written; raises MwSError if it is not a file."""
+    check_name(path)
     target = Path(os.path.realpath(path)) if os.path.islink(path) else Path(path)
     if target.is_dir():
         raise MwSError(f"{path}: is a folder; name a file to write")
-    if target.is_symlink():
-        raise MwSError(f"{path}: is a broken link; remove it, or name another output")
+    _refuse_broken_link(target)
     if target.exists() and not target.is_file():
         raise MwSError(f"{path}: is a device or a pipe; name a file to write")
     return target
+
+
+def check_name(path: str | os.PathLike[str]) -> None:
+    r"""Raise MwSError for a name that no file can have, because it contains a NUL or cannot be encoded.
+
+    Python raises ValueError for such names, and only when it uses them.
+
+    >>> check_name("out/a\0b")
+    Traceback (most recent call last):
+        ...
+    mws_hf.errors.MwSError: out/a\u0000b: no file can have this name, because it contains a NUL; choose another name
+    """
+    try:
+        problem = "contains a NUL" if b"\0" in os.fsencode(path) else None
+    except UnicodeEncodeError:
+        problem = "contains characters that cannot be encoded"
+    if problem is not None:
+        raise MwSError(f"{os.fspath(path)}: no file can have this name, because it {problem}; choose another name")
+
+
+def _refuse_broken_link(path: Path) -> None:
+    """Raise MwSError if an output is a link to nothing, or one of several links that point to each other."""
+    if path.is_symlink() and not path.exists():
+        raise MwSError(f"{path}: is a broken link; remove it, or name another output")
+
+
+def refuse_overwriting(outputs: Iterable[PathLike], *inputs: Inputs) -> None:
+    """Raise MwSError if an output is the same file or folder as an input, even under another name or through a link.
+
+    Args:
+        outputs: the paths that will be written; they need not exist.
+        *inputs: paths, globs or "-", lists of these, and None for options that were not given.
+    """
+    existing = {found for path in outputs if (found := _identity(path))}
+    for given in inputs:
+        for name in [given] if isinstance(given, (str, os.PathLike)) else given or []:
+            text = os.fspath(name)
+            for path in [text] if os.path.exists(text) else glob.glob(text, recursive=True) if existing else []:
+                if _identity(path) in existing:
+                    raise MwSError(f"{path}: is an input and would be overwritten; name another output")
+
+
+def _identity(path: PathLike) -> tuple[int, int] | None:
+    """Return device and inode, which are equal for two names of one file; None if the file does not exist."""
+    try:
+        found = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return found.st_dev, found.st_ino
 
 
 def check_output(path: str | os.PathLike[str], *, folder: bool) -> None:
@@ -95,11 +147,11 @@ def check_output(path: str | os.PathLike[str], *, folder: bool) -> None:
         path: the file or folder.
         folder: whether a folder will be written; otherwise it is a file.
     """
+    check_name(path)
     target = Path(path)
     try:
         target = target if folder else _written_file(path)
-        if folder and target.is_symlink() and not target.exists():
-            raise MwSError(f"{target}: is a broken link; remove it, or name another output")
+        _refuse_broken_link(target)
         if folder and target.is_file():
             raise MwSError(f"{target}: is a file; name a folder to write")
         place = target if folder else target.absolute().parent
@@ -161,6 +213,7 @@ def output_lock(directory: str | os.PathLike[str], timeout: float = 0) -> Iterat
     Raises:
         MwSError: another run is writing to the folder, or the folder cannot be written.
     """
+    check_name(directory)
     target = Path(os.path.realpath(directory))  # `resolve` raises at a loop of links
     if target.is_dir() and not os.access(target.parent, os.W_OK):
         target = target / "directory"  # for example a mounted volume, where the lock's file must be inside

@@ -68,6 +68,22 @@ def printable(value: object, keep: str = "") -> str:
     return _UNPRINTABLE.sub(lambda found: found[0] if found[0] in keep else f"\\u{ord(found[0]):04x}", str(value))
 
 
+MAX_MESSAGE_CHARACTERS = 2000
+"""The longest message that is printed, because a message may quote a line of a wrong file."""
+
+
+def shortened(message: str) -> str:
+    """Leave out the middle of a message of more than `MAX_MESSAGE_CHARACTERS`; the end says what to do.
+
+    >>> shortened("short"), len(shortened(10_000 * "x"))
+    ('short', 2000)
+    """
+    if len(message) <= MAX_MESSAGE_CHARACTERS:
+        return message
+    end = MAX_MESSAGE_CHARACTERS // 2
+    return f"{message[: MAX_MESSAGE_CHARACTERS - end - 3]} … {message[-end:]}"
+
+
 def is_installed(library: str) -> bool:
     """Return whether an optional library is installed, without importing it."""
     return importlib.util.find_spec(library) is not None
@@ -118,7 +134,7 @@ class MwSError(ValueError):
     """An error that the user can correct: the message says what is wrong, where (file:line), and what to do.
 
     The command line prints the message and exits with code 2, without a traceback. `printable` escapes control
-    characters that the message quotes from a file.
+    characters that the message quotes from a file, and `shortened` leaves out the middle of a very long message.
 
     >>> raise MwSError("words.tsv:3: count 'x' is not an integer; write word<TAB>count")
     Traceback (most recent call last):
@@ -127,7 +143,7 @@ class MwSError(ValueError):
     """
 
     def __str__(self) -> str:
-        return printable(super().__str__())
+        return shortened(printable(super().__str__()))
 
 
 class SettingError(MwSError):

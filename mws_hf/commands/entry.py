@@ -25,6 +25,7 @@ from mws_hf.errors import (
     ending,
     library_failure,
     printable,
+    shortened,
 )
 
 
@@ -75,11 +76,11 @@ def _exit_quickly(code: object) -> None:
 
 
 class PrintableLines(logging.Formatter):
-    """A formatter that writes each log record as one `printable` line."""
+    """A formatter that writes each log record as one `printable` line, `shortened` if it is very long."""
 
     def formatMessage(self, record: logging.LogRecord) -> str:
         """Return the level and the message; a traceback is added by `format`."""
-        return printable(super().formatMessage(record))
+        return shortened(printable(super().formatMessage(record)))
 
 
 def run(app: Callable[[list[str]], None]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from argparse import Namespace
 from collections.abc import Iterable, Sequence
@@ -91,6 +92,6 @@ def check_measured(gold: Sequence[Path], texts: Iterable[Path | None], bits: Pat
     if bits is not None and not given:
         raise MwSError("--bits trains n-gram models that measure --text; give --text, too")
     for path in [*gold, *given, *filter(None, [bits])]:
-        if not path.is_file():
-            what = "is a folder" if path.is_dir() else "no such file"
+        if not os.path.isfile(path):
+            what = "is a folder" if os.path.isdir(path) else "no such file"
             raise MwSError(f"{path}: {what}; --gold takes a file of reference segmentations, --text a file of text")

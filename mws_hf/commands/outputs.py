@@ -2,42 +2,22 @@
 
 from __future__ import annotations
 
-import glob
 import logging
 import os
 import shlex
 import sys
 from argparse import Namespace
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mws_hf.atomic import check_output, json_text, output_lock, staged
+from mws_hf.atomic import Inputs, check_output, json_text, output_lock, refuse_overwriting, staged
 from mws_hf.errors import MwSError, printable
 from mws_hf.tokenizer.layout import CARD_FILE, TOKENIZER_FILE, Of, matching, patterns
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
-
-PathLike = str | os.PathLike[str]
-Inputs = PathLike | Sequence[PathLike] | None
-
-
-def refuse_overwriting(outputs: Iterable[PathLike], *inputs: Inputs) -> None:
-    """Raise MwSError if an output is the same file or folder as an input, even under another name or through a link.
-
-    Args:
-        outputs: the paths that will be written; they need not exist.
-        *inputs: paths, globs or "-", lists of these, and None for options that were not given.
-    """
-    existing = {found for path in outputs if (found := _identity(path))}
-    for given in inputs:
-        for name in [given] if isinstance(given, (str, os.PathLike)) else given or []:
-            text = os.fspath(name)
-            for path in [text] if os.path.exists(text) else glob.glob(text, recursive=True) if existing else []:
-                if _identity(path) in existing:
-                    raise MwSError(f"{path}: is an input and would be overwritten; name another output")
 
 
 def claim_folder(
@@ -57,8 +37,9 @@ def claim_folder(
     """
     globs = (*patterns(*(kind for kind in Of if kind is not Of.CARD)), *results)
     written = (path for name in (*globs, *resumed, CARD_FILE) for path in output.glob(name))
-    refuse_overwriting([output, *written], *inputs)
+    refuse_overwriting([output], *inputs)
     check_output(output, folder=True)
+    refuse_overwriting(written, *inputs)
     if (finished := matching(output, globs)) and not force:
         more = f" and {len(finished) - 3} more" if len(finished) > 3 else ""
         names = ", ".join(map(str, finished[:3]))
@@ -140,16 +121,7 @@ def file_names(texts: Sequence[str]) -> str:
 
 def name_of_base(base: str) -> str:
     """Return the name of a base for model cards: the name of its folder, or its name on the Hub."""
-    return Path(base).resolve().name if Path(base).exists() else base
-
-
-def _identity(path: PathLike) -> tuple[int, int] | None:
-    """Return device and inode, which are equal for two names of one file; None if the file does not exist."""
-    try:
-        found = os.stat(path)
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
+    return Path(base).resolve().name if os.path.exists(base) else base
 
 
 def show(result: object, text: str, given: Namespace, end: str = "\n") -> None:

@@ -55,7 +55,7 @@ def run(given: Namespace) -> None:
 
     gold, bits, output = given.gold, given.bits, given.output
     named = named_sources(given.tokenizers)
-    files = {name: Path(file) for name, file in named_sources(given.text).items()}
+    files = {name: Path(file) for name, file in named_sources(given.text, "texts").items()}
     check_measured(gold, files.values(), bits)
     claim_file(output, gold, bits, [*files.values()], force=given.force)
     from mws_hf.report.page import report_page

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from argparse import Namespace
 from collections.abc import Iterator
-from pathlib import Path
 
 from mws_hf.commands.options import add_json, add_tokenizer
 from mws_hf.commands.outputs import show
@@ -42,7 +42,7 @@ def run(given: Namespace) -> None:
     try:
         opened = open_tokenizer(tokenizer, by_class=True)
     except MissingTokenizerError as error:
-        if words or Path(tokenizer).exists():
+        if words or os.path.exists(tokenizer):
             raise
         raise MwSError(f"{error}; the first argument is the tokenizer: mws segment TOKENIZER {tokenizer}") from error
     for line in words if [*words] not in ([], ["-"]) else _stdin_lines():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from argparse import Namespace
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -143,7 +144,7 @@ def entries_in(file: Path | None, reading: Reading = PLAIN, check: Callable[[str
 
     if file is None:
         return []
-    if file.is_dir():
+    if os.path.isdir(file):
         raise MwSError(f"{file}: is a folder; give a file with one entry per line")
     expand_paths(file)
     found = []

@@ -74,7 +74,8 @@ def flat_row(tokenizer: Mapping[str, Any], scores: Mapping[str, Any] | None = No
 
 
 def _loses_text(row: Row) -> bool:
-    return row.get("text_bits_comparable") is False
+    """Return whether a system does not restore the text, by its decoded lines or by its unknown tokens."""
+    return row.get("text_bits_comparable") is False or bool(row.get("text_unknown_tokens"))
 
 
 def write_tables(comparison: Comparison, folder: Path) -> None:
@@ -101,7 +102,10 @@ _OF_GOLD: dict[str, Callable[[Row], str]] = {
     "p (Wilcoxon)": lambda row: f"{row['mws_ahead_wilcoxon']:.3f}" if "mws_ahead_f1" in row else "",
 }
 _OF_TEXT: dict[str, Callable[[Row], str]] = {
-    TEXT["fertility"].short: _of(TEXT["fertility"], "text_"),
+    TEXT["fertility"].short: lambda row: (
+        _of(TEXT["fertility"], "text_")(row)
+        + (_LOSES_TEXT if _loses_text(row) and "text_bits_per_byte" not in row else "")
+    ),
     TEXT["bytes_per_token"].short: _of(TEXT["bytes_per_token"], "text_"),
     BITS.short: lambda row: _of(BITS, "text_")(row) + (_LOSES_TEXT if _loses_text(row) else ""),
 }
@@ -118,8 +122,8 @@ def markdown(comparison: Comparison) -> str:
         f"All systems are trained on the same {corpus['types']:,} distinct words ({corpus['running_words']:,} running "
         "pre-tokens); `types`: each word once, `text`: by frequency. Gold words are segmented as after a space. F1 is "
         "micro boundary F1 with its 95 % bootstrap interval. n-gram bits per byte are a proxy measure (they do not "
-        f"rank Unigram as neural models do). Bits with{_LOSES_TEXT} are not comparable, because lost text costs no "
-        "bits."
+        f"rank Unigram as neural models do). Figures with{_LOSES_TEXT} are not comparable, because lost text costs "
+        "neither tokens nor bits."
     )
     parts = ["# Comparison of tokenizers", about]
     for gold in comparison.golds:

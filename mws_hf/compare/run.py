@@ -301,9 +301,9 @@ class TrainedSystems:
     def train(self, spec: SystemSpec) -> dict[str, Any]:
         """Train and save a system, unless it was already trained on these words; return the content of its `RECORD`."""
         file = self.directory(spec) / RECORD
-        record = load_json(file) if file.is_file() else {}
+        record = _read_record(file)
         if self._training_input.items() <= record.items():
-            return dict(record)
+            return record
         file.unlink(missing_ok=True)
         started = time.perf_counter()
         n_tokens = (self._train_baseline if spec.baseline else self._train_mws)(spec)
@@ -340,6 +340,15 @@ class TrainedSystems:
             spec.name, counts, spec.vocab_size or 0, self.directory(spec), special_tokens=self.special_tokens
         )
         return trained.n_tokens
+
+
+def _read_record(file: Path) -> dict[str, Any]:
+    """Return the content of a `RECORD`, or {} if there is none or it is damaged; the system is then trained again."""
+    try:
+        record = load_json(file) if file.is_file() else {}
+    except MwSError:
+        return {}
+    return record if isinstance(record, dict) and {"n_tokens", "seconds"} <= record.keys() else {}
 
 
 def _measured(

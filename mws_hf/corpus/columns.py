@@ -137,9 +137,9 @@ def _values(column: Any, name: str | None, start: int) -> list[Any]:
     if isinstance(column, (pa.Array, pa.ChunkedArray)):
         part = column.slice(start, ROWS)
         if not is_text(part.type):
-            raise Fault(f"it contains {part.type}, not text", inside=f", column {name!r}")
+            raise Fault(f"it contains {part.type}, not text", inside=f", column {name or DEFAULT_COLUMN!r}")
         whole = part.combine_chunks() if isinstance(part, pa.ChunkedArray) else part
-        with within(f", column {name!r}"):
+        with within(f", column {name or DEFAULT_COLUMN!r}"):
             return valid_strings(whole, start + 1).to_pylist()
     return list(getattr(column, "iloc", column)[start : start + ROWS])
 

@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping
 from numbers import Real
 from typing import Any
 
-from mws_hf.errors import MwSError
+from mws_hf.errors import MwSError, quoted
 
 UNNAMED = ""
 """The name of the only group if the user named no groups."""
@@ -52,7 +52,7 @@ def check_weights(weights: Mapping[Any, Any] | None) -> dict[str, float]:
     """
     checked = {}
     if weights is not None and not isinstance(weights, Mapping):
-        raise MwSError(f"weights={weights!r} is not a dict; give one from group to weight, such as {{'fin': 2}}")
+        raise MwSError(f"weights={quoted(weights)} is not a dict; give one from group to weight, such as {{'fin': 2}}")
     for name, weight in (weights or {}).items():
         check_group_name(name)
         number = isinstance(weight, Real) and not isinstance(weight, bool) and math.isfinite(weight)

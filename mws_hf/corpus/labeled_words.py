@@ -23,7 +23,7 @@ from mws_hf.corpus.segmentations import (
     spelled,
     split_alternatives,
 )
-from mws_hf.errors import MwSError
+from mws_hf.errors import MwSError, quoted
 from mws_hf.text.letter_case import fold
 
 OneList: TypeAlias = (
@@ -250,7 +250,7 @@ def _parsed_entry(entry: Any) -> tuple[str, tuple[Morphs, ...]]:
     if isinstance(entry, GoldWord):
         entry = (entry.word, entry.segmentations)
     if not isinstance(entry, tuple | list) or len(entry) != 2 or not isinstance(entry[0], str):
-        raise MwSError(f"{entry!r} is not a pair of a word and its morphs; give ('unlocks', 'un lock s')")
+        raise MwSError(f"{quoted(entry)} is not a pair of a word and its morphs; give ('unlocks', 'un lock s')")
     word, analysis = entry
     if isinstance(analysis, str):
         return word, spelled(word, split_alternatives(word, analysis))
@@ -258,5 +258,8 @@ def _parsed_entry(entry: Any) -> tuple[str, tuple[Morphs, ...]]:
     nested = parts if parts and not isinstance(parts[0], str) else [parts]
     alternatives = [list(part) if isinstance(part, Iterable) else [part] for part in nested]
     if not all(isinstance(morph, str) for morphs in alternatives for morph in morphs):
-        raise MwSError(f"{analysis!r} contains something that is not a string; give the morphs of {word!r}")
+        raise MwSError(
+            f"{quoted(analysis)} contains something that is not a string; give the morphs of {quoted(word)}, or, if "
+            "this is the name of a group, a dict of its words"
+        )
     return word, spelled(word, alternatives)

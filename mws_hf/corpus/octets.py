@@ -130,6 +130,8 @@ def _stored(name: PathLike, advance: Advance | None) -> Iterator[_Stored]:
             stored = _Stored(raw, advance)
         except OSError as error:
             raise Fault(f"cannot be read ({error.strerror})") from error
+        except ValueError as error:  # a NUL, or a character that cannot be encoded
+            raise Fault(f"no file can have this name ({first_line(error)})") from error
         yield stored
 
 

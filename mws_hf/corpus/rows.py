@@ -20,7 +20,9 @@ import logging
 import os
 import re
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 
+from mws_hf.corpus.compression import COMPRESSED
 from mws_hf.corpus.files import PathLike, Reading
 from mws_hf.corpus.octets import Advance, stored_lines
 from mws_hf.corpus.place import Fault
@@ -71,7 +73,8 @@ def read_rows(name: PathLike, how: Reading, advance: Advance | None = None) -> I
 
 def is_tsv(name: PathLike) -> bool:
     """Return whether the fields of a table are separated by tabs, which its name shows."""
-    return ".tsv" in os.path.basename(name).lower()
+    place = Path(name)
+    return Path(place.stem if place.suffix.lower() in COMPRESSED else place.name).suffix.lower() == ".tsv"
 
 
 def _parsed(lines: Iterable[str], tabs: bool, quoting: int) -> Iterator[tuple[list[str], int]]:

@@ -31,7 +31,7 @@ from typing import Any, TypeAlias
 from mws_hf.corpus.compression import COMPRESSED
 from mws_hf.corpus.octets import stored_lines
 from mws_hf.corpus.place import Fault, about
-from mws_hf.errors import MwSError
+from mws_hf.errors import MwSError, quoted
 from mws_hf.text.letter_case import caseless
 
 Morphs: TypeAlias = tuple[str, ...]
@@ -197,9 +197,11 @@ def spelled(word: str, alternatives: Iterable[list[str]]) -> tuple[Morphs, ...]:
     for morphs in alternatives:
         joined = "".join(morphs)
         if word and not all(morphs or [""]):
-            raise MwSError(f"a morph of {word!r} is empty")
+            raise MwSError(f"a morph of {quoted(word)} is empty")
         if not word or len(joined) != len(word) or caseless(joined) != caseless(word):
-            raise MwSError(f"the morphs {' '.join(morphs)!r} do not spell {word!r}")
+            if len(word.split()) > 1 and caseless("".join(word.split())) == caseless(joined):
+                raise MwSError(f"{quoted(word)} contains a space, and its morphs do not; leave it out")
+            raise MwSError(f"the morphs {quoted(' '.join(morphs))} do not spell {quoted(word)}")
         ends = [0, *accumulate(map(len, morphs))]
         found[tuple(word[start:end] for start, end in pairwise(ends))] = None
     return tuple(found)

@@ -169,7 +169,7 @@ def read_manifest(directory: Path) -> dict[str, Any] | None:
         MwSError: the manifest is damaged, has a newer format, or names files that are not shards.
     """
     path = directory / MANIFEST
-    if not path.is_file():
+    if not os.path.isfile(path):
         return None
     try:
         manifest = json.loads(path.read_text(encoding="utf-8"))

@@ -9,7 +9,7 @@ import torch
 from torch.utils.data import Dataset
 
 from mws_hf.encode.corpus import EncodedCorpus
-from mws_hf.errors import MwSError, check_count
+from mws_hf.errors import MwSError, check_count, quoted
 
 
 class BlockDataset(Dataset):
@@ -29,9 +29,12 @@ class BlockDataset(Dataset):
             block_size: number of ids in a block.
 
         Raises:
-            MwSError: the block size is not a positive whole number, or the corpus is shorter than one block.
+            MwSError: the block size is not a positive whole number, `corpus` is not an `EncodedCorpus`, or it is
+                shorter than one block.
         """
         check_count("block_size", block_size)
+        if not isinstance(corpus, EncodedCorpus):
+            raise MwSError(f"{quoted(corpus)} is not an EncodedCorpus; give EncodedCorpus.open(folder)")
         if corpus.n_tokens < block_size:
             raise MwSError(
                 f"{corpus.directory}: has only {corpus.n_tokens} ids, fewer than one block; give a smaller block_size"

@@ -49,6 +49,7 @@ class PairedDifference:
         high: 97.5 % quantile.
         relative: `value` divided by the bits per byte of the second system.
         documents: number of compared documents.
+        second: bits per byte of the second system.
     """
 
     value: float
@@ -56,16 +57,16 @@ class PairedDifference:
     high: float
     relative: float
     documents: int
+    second: float
 
     @property
     def percent(self) -> tuple[float, float, float]:
         """`value`, `low` and `high` in percent of the bits per byte of the second system.
 
-        >>> PairedDifference(-0.5, -0.75, -0.25, -0.25, 9).percent
+        >>> PairedDifference(-0.5, -0.75, -0.25, -0.25, 9, 2.0).percent
         (-25.0, -37.5, -12.5)
         """
-        scale = 100 * self.relative / self.value if self.value else 0.0
-        return scale * self.value, scale * self.low, scale * self.high
+        return 100 * self.value / self.second, 100 * self.low / self.second, 100 * self.high / self.second
 
 
 def check_resamples(resamples: int) -> None:
@@ -189,7 +190,7 @@ def paired_bootstrap(
 
     >>> sizes = np.array([10, 20])
     >>> paired_bootstrap([np.log(2) * sizes], [np.log(2) * 2.0 * sizes], sizes)
-    PairedDifference(value=-1.0, low=-1.0, high=-1.0, relative=-0.5, documents=2)
+    PairedDifference(value=-1.0, low=-1.0, high=-1.0, relative=-0.5, documents=2, second=2.0)
     """
     kept = np.ones(len(n_bytes), np.bool_) if represented is None else represented
     if not first or not second or any(len(run) != len(n_bytes) for run in (*first, *second)) or not kept.any():
@@ -206,7 +207,7 @@ def paired_bootstrap(
         differences[index] = ((drawn[0] - drawn[1]) * weights).sum() / (sizes * weights).sum()
     low, high = interval(differences)
     means = [float(runs.mean(axis=0).sum() / sizes.sum()) for runs in bits]
-    return PairedDifference(means[0] - means[1], low, high, (means[0] - means[1]) / means[1], int(kept.sum()))
+    return PairedDifference(means[0] - means[1], low, high, (means[0] - means[1]) / means[1], int(kept.sum()), means[1])
 
 
 def _drawn(size: int, resamples: int, seed: int) -> Iterator[Doubles]:

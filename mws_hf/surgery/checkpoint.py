@@ -16,11 +16,12 @@ from typing import Any, BinaryIO
 import torch
 from safetensors import SafetensorError, safe_open
 
-from mws_hf.atomic import staged, write_json
+from mws_hf.atomic import refuse_overwriting, staged, write_json
 from mws_hf.errors import MwSError
 from mws_hf.surgery.base import read_ids
 from mws_hf.surgery.companions import copy_companions, refuse_adapter
 from mws_hf.surgery.embeddings import TransplantReport, fit_settings, mix_rows, new_table
+from mws_hf.surgery.ids import model_rows
 from mws_hf.surgery.model_tables import (
     Table,
     read_shards,
@@ -70,15 +71,14 @@ def transplant_directory(
         How many new embeddings were computed in which way.
 
     Raises:
-        MwSError: `init` is unknown; the output is the folder of the model; the model or the tokenizer is missing;
-            there are no .safetensors weights; their index names files outside of the folder; a tensor with a row per
-            token cannot be changed; a module of sentence-transformers has the old vocabulary in it; a LoRA adapter is
-            beside the weights; the tokenizer is slow; its ids.json is of another base; the model has fewer rows than
-            ids.
+        MwSError: `init` is unknown; the output is the folder of the model or of the tokenizer; the model or the
+            tokenizer is missing; there are no .safetensors weights; their index names files outside of the folder; a
+            tensor with a row per token cannot be changed; a module of sentence-transformers has the old vocabulary in
+            it; a LoRA adapter is beside the weights; the tokenizer is slow; its ids.json is of another base; the model
+            has fewer rows than ids.
     """
     source, target = model_folder(model), tokenizer_folder(tokenizer)
-    if os.path.exists(output) and os.path.samefile(output, source):
-        raise MwSError(f"{output}: is the model itself, which would be overwritten; name another folder")
+    refuse_overwriting([output], source, target)
     refuse_adapter(source)
     settings = load_settings(source / MODEL_FILE)
     old_tokenizer, new_tokenizer = (
@@ -107,6 +107,8 @@ def transplant_directory(
             if (source / name).is_file():
                 settings = load_settings(file_inside(source, name))
                 fit_settings(settings, name, old_tokenizer, new_tokenizer, len(mixtures))
+                if name == MODEL_FILE and model_rows(settings) is None:
+                    _text_part(settings)["vocab_size"] = len(mixtures)
                 write_json(stage / name, settings, indent=2)
         modules = [path.name for path in sorted(target.glob("*.py"))]
         for own_file in (*files(target, Of.TOKENIZER, Of.SETTINGS, Of.RECORD), *modules):
@@ -117,6 +119,15 @@ def transplant_directory(
             ", ".join(left),
         )
     return report
+
+
+def _text_part(settings: dict[str, Any]) -> dict[str, Any]:
+    """Return the part of a config.json that has the size of the vocabulary: its ``text_config``, or else all of it.
+
+    transformers leaves the size out of a ``text_config`` if it is the default of the class, as in Gemma 3.
+    """
+    part = settings.get("text_config")
+    return part if isinstance(part, dict) else settings
 
 
 def _resized_index(

@@ -180,7 +180,7 @@ def check_directory(name: str | os.PathLike[str]) -> None:
         name: a folder, or a file in it; a path that does not exist is not checked.
     """
     path = Path(name)
-    if not path.exists():
+    if not os.path.exists(path):
         return
     directory = path if path.is_dir() else path.parent
     check_settings(directory)
@@ -201,14 +201,14 @@ def raise_no_vocabulary(name: str | None, place: Path | None = None) -> None:
     if not name:
         return
     place = place or Path(name)
-    found = files(place, Of.FOREIGN) if place.is_dir() else [Path(place.name)] if place.is_file() else []
+    found = files(place, Of.FOREIGN) if os.path.isdir(place) else [Path(place.name)] if os.path.isfile(place) else []
     if beside := ", ".join(str(path) for path in found if path.name not in (ADDED_FILE, *NOTEBOOK_FILES)):
         raise MissingTokenizerError(
             f"{name}: {beside} is a file of another program, which mws_hf does not read; convert it to a "
             "tokenizer.json with "
             "transformers.convert_slow_tokenizer, or take one from the model's page on the Hub"
         )
-    on_hub = name.count("/") == 1 and not place.exists()  # its other files are not known here
+    on_hub = name.count("/") == 1 and not os.path.exists(place)  # its other files are not known here
     no_other = "" if on_hub else " and no vocabulary in another form"
     raise MissingTokenizerError(
         f"{name}: has no tokenizer.json{no_other}; give a folder that save_pretrained or `mws train` wrote, or a "

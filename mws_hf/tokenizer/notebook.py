@@ -60,11 +60,12 @@ def read_notebook(
 
 def _files_of(source: Any) -> tuple[Path, Path]:
     """Return the paths of the two files; raise MwSError if the source is neither a folder nor two paths."""
-    if isinstance(source, tuple | list) and len(source) == 2:
+    is_list = isinstance(source, tuple | list)
+    if is_list and len(source) == 2 and all(isinstance(each, str | os.PathLike) for each in source):
         return Path(source[0]), Path(source[1])
-    if not isinstance(source, str | os.PathLike) or not Path(source).is_dir():
+    if not isinstance(source, str | os.PathLike) or not os.path.isdir(source):
         raise MwSError(
-            f"{quoted(source) if isinstance(source, tuple | list) else source}: no such folder; give one with "
+            f"{quoted(source) if is_list else source}: no such folder; give one with "
             f"{VOCABULARY_FILE} and {MERGES_FILE}, or the paths of these two files"
         )
     return Path(source, VOCABULARY_FILE), Path(source, MERGES_FILE)

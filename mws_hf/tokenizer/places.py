@@ -16,7 +16,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mws_hf.errors import MissingTokenizerError, MwSError, nearest
+from mws_hf.errors import MissingTokenizerError, MwSError, nearest, quoted
 from mws_hf.tokenizer.layout import FETCHED, TOKENIZER_FILE, Of, is_of, patterns
 
 _REPOSITORY = re.compile(
@@ -48,7 +48,7 @@ def is_repository(name: str) -> bool:
     >>> is_repository("user/repo"), is_repository("gpt2"), is_repository("my-tokenizer"), is_repository("a/b/c")
     (True, True, False, False)
     """
-    return _REPOSITORY.fullmatch(name) is not None and not Path(name).exists()
+    return _REPOSITORY.fullmatch(name) is not None and not os.path.exists(name)
 
 
 @cache
@@ -106,7 +106,7 @@ def _did_you_mean(name: str) -> str:
 
 def local_name(source: str | os.PathLike[str]) -> str | os.PathLike[str]:
     """Return the folder of a pretrained tokenizer of this project; any other name or path is returned unchanged."""
-    is_pretrained = not Path(source).exists() and os.fspath(source) in pretrained_rows()
+    is_pretrained = not os.path.exists(source) and os.fspath(source) in pretrained_rows()
     return pretrained_folder(os.fspath(source)) if is_pretrained else source
 
 
@@ -120,7 +120,7 @@ def tokenizer_place(source: str | os.PathLike[str]) -> Path:
         MwSError: there is no such tokenizer, or the Hub cannot be used (see `snapshot`).
     """
     place = Path(local_name(source))
-    return place if place.exists() else snapshot(source, allow_patterns=list(FETCHED))
+    return place if os.path.exists(place) else snapshot(source, allow_patterns=list(FETCHED))
 
 
 def tokenizer_folder(source: str | os.PathLike[str]) -> Path:
@@ -142,7 +142,7 @@ def model_folder(source: str | os.PathLike[str]) -> Path:
     Raises:
         MwSError: there is no such folder or repository, or it is the name of a pretrained tokenizer.
     """
-    if Path(source).is_dir():
+    if os.path.isdir(source):
         return Path(source)
     if os.fspath(source) in pretrained_rows():
         raise MwSError(
@@ -153,14 +153,15 @@ def model_folder(source: str | os.PathLike[str]) -> Path:
     return snapshot(source, ignore_patterns=ignored)
 
 
-def named_sources(given: Iterable[str | os.PathLike[str]]) -> dict[str, str]:
-    """Return the folders or Hub names of tokenizers by the names that a user gave them.
+def named_sources(given: Iterable[str | os.PathLike[str]], what: str = "tokenizers") -> dict[str, str]:
+    """Return paths or Hub names of tokenizers, or files, by the names that a user gave them.
 
     Args:
-        given: ``NAME=PLACE``, or only a folder or Hub name, whose last part becomes the name.
+        given: ``NAME=PLACE``, or only a path or Hub name, whose last part becomes the name.
+        what: their noun for the message.
 
     Raises:
-        MwSError: two tokenizers have the same name.
+        MwSError: two of them have the same name.
 
     >>> named_sources(["a=out/one", "out/two", "user/three"])
     {'a': 'out/one', 'two': 'out/two', 'three': 'user/three'}
@@ -168,10 +169,10 @@ def named_sources(given: Iterable[str | os.PathLike[str]]) -> dict[str, str]:
     named: dict[str, str] = {}
     for each in map(str, given):
         name, equals, place = each.partition("=")
-        if not equals or Path(each).exists():
-            name, place = Path(each).resolve().name, each
+        if not equals or os.path.exists(each):
+            name, place = Path(os.path.abspath(each)).name, each
         if name in named:
-            raise MwSError(f"two tokenizers are called {name!r}; write NAME=DIR to tell them apart")
+            raise MwSError(f"two {what} are called {quoted(name)}; write NAME=PATH to tell them apart")
         named[name] = place
     return named
 
@@ -190,7 +191,7 @@ class Trouble(NamedTuple):
 
 def check_known_name(name: str | os.PathLike[str]) -> None:
     """Raise MissingTokenizerError for a name that is neither a path nor the name of a repository on the Hub."""
-    if Path(name).exists() or is_repository(str(name)):
+    if os.path.exists(name) or is_repository(str(name)):
         return
     ours = f"; tokenizers of this project: {', '.join(pretrained_rows())}" if str(name).startswith("mws-") else ""
     raise MissingTokenizerError(
@@ -210,7 +211,7 @@ def hub_trouble(name: str | os.PathLike[str], options: Mapping[str, Any]) -> Tro
         name: the name of a repository or a path.
         options: options of `from_pretrained`; ``revision``, ``subfolder``, ``token`` and ``local_files_only`` are read.
     """
-    if Path(name).exists():
+    if os.path.exists(name):
         return None
     from huggingface_hub import constants, get_hf_file_metadata, hf_hub_url
     from huggingface_hub.errors import (

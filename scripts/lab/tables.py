@@ -135,7 +135,7 @@ def pivot(rows: Sequence[Row], by: str, across: str, figure: str, form: str = ".
 def percents(found: PairedDifference) -> list[float]:
     """Convert a difference in bits, and the ends of its interval, to percent of the second system's bits.
 
-    >>> percents(PairedDifference(-0.5, -0.75, -0.25, -0.25, 9))
+    >>> percents(PairedDifference(-0.5, -0.75, -0.25, -0.25, 9, 2.0))
     [-25.0, -37.5, -12.5]
     """
     return list(found.percent)

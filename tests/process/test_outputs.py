@@ -18,8 +18,7 @@ import pytest
 import transformers
 from transformers import AutoModelForCausalLM, LlamaConfig
 
-from mws_hf.atomic import check_output, output_lock, staged, write_text
-from mws_hf.commands.outputs import refuse_overwriting
+from mws_hf.atomic import check_output, output_lock, refuse_overwriting, staged, write_text
 from mws_hf.corpus.blocks import MAX_BYTES_WITHOUT_KERNELS
 from mws_hf.errors import MwSError
 from mws_hf.tokenizer.layout import RECORD_FILE
@@ -279,6 +278,28 @@ def test_an_output_that_is_a_link_stays_one_and_a_device_is_refused(tmp_path):
     for path, said in ((tmp_path / "circle", "is a broken link"), ("/dev/null", "is a device")):
         with pytest.raises(MwSError, match=said):
             check_output(path, folder=False)
+
+
+@pytest.mark.parametrize(
+    "line", ["train text.txt", "encode tok text.txt", "pretrained mws-fi-32k", "count text.txt", "report tok"]
+)
+def test_an_output_of_too_long_a_name_is_an_error_in_one_line(home, line):
+    done = mws(*line.split(), "-o", "n" * 256, cwd=home)
+    assert one_line(done) and "too long" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["a\0b", "a\ud800b"])
+def test_a_name_that_no_file_can_have_is_refused_before_any_work(home, name):
+    for folder in (True, False):
+        with pytest.raises(MwSError, match="no file can have this name"):
+            check_output(home / name, folder=folder)
+    for write in (small_fast().save_pretrained, lambda path: write_text(path, "text")):
+        with pytest.raises(MwSError, match="no file can have this name"):
+            write(str(home / name))
+    if "\0" in name:  # other names are refused as arguments
+        for line in (["train", "text.txt"], ["count", "text.txt"], ["report", "tok"], ["encode", "tok", "text.txt"]):
+            done = mws(*line, "-o", name, cwd=home)
+            assert one_line(done) and "no file can have this name" in done.stderr
 
 
 @pytest.mark.skipif(os.geteuid() == 0 if hasattr(os, "geteuid") else True, reason="root may write anywhere")

@@ -204,6 +204,26 @@ def test_other_words_special_tokens_and_versions_are_trained_anew(tmp_path, monk
     assert times == sorted(set(times))
 
 
+@pytest.mark.parametrize("damage", ["[]", "{", "without a size"])
+def test_a_damaged_record_is_trained_anew(tmp_path, damage):
+    (spec,) = plan(parse_systems(["bpe-character:types"]), [300])
+    systems = TrainedSystems(small_counts(), tmp_path, ())
+    first = systems.train(spec)
+    file = tmp_path / "tokenizers" / spec.title / "comparison.json"
+    left = {name: value for name, value in first.items() if name != "n_tokens"}
+    file.write_text(json.dumps(left) if damage == "without a size" else damage, encoding="utf-8")
+    assert systems.train(spec)["n_tokens"] == first["n_tokens"]
+    assert json.loads(file.read_text(encoding="utf-8")).keys() == first.keys()
+
+
+def test_systems_with_unknown_tokens_are_last_and_marked(tmp_path):
+    options = {"systems": parse_systems(["words,bpe"]), "picture": False}
+    found = compare(small_counts(), [], [300], tmp_path, text=["qqq zzz", "чита"], **options)
+    rows = summary(found)[1:]
+    assert [row[0].partition(":")[0] for row in rows] == ["bpe-byte", "words"]
+    assert [row[1].endswith("(loses text)") for row in rows] == [False, True]
+
+
 def test_a_baseline_that_refuses_a_size_is_left_out(gold, tmp_path, caplog):
     pytest.importorskip("sentencepiece")
     systems = parse_systems(["bpe-character:types,sentencepiece-bpe:types"])

@@ -175,6 +175,8 @@ def test_stream_access_and_blocks(backend, corpus_file, tmp_path):
         BlockDataset(corpus, len(stream) + 1)
     with pytest.raises(MwSError, match="block_size='64' must be a whole number"):
         BlockDataset(corpus, "64")
+    with pytest.raises(MwSError, match="is not an EncodedCorpus"):
+        BlockDataset(str(corpus.directory), 64)
 
 
 def test_a_corpus_without_ids_has_an_empty_range(backend, tmp_path):

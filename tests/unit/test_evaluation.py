@@ -16,6 +16,7 @@ from mws_hf.scoring import evaluate, read_gold, score, score_text
 from mws_hf.scoring.measures import BITS, TEXT
 from mws_hf.scoring.score_tables import GOLD_COLUMNS
 from mws_hf.tokenizer.opened import open_tokenizer
+from mws_hf.tokenizer.places import named_sources
 from tests.in_process import mws
 from tests.paths import ROOT
 from tests.processes import command, on_a_terminal
@@ -174,6 +175,52 @@ def test_a_number_of_resamples_that_cannot_be_is_named(files, resamples):
 def test_lines_that_are_not_text_are_refused(files, part, lines):
     with pytest.raises(MwSError, match=r"texts: (.* is not a list of str|element [01])"):
         evaluate(files / "good", **{"text": ["a line"], part: lines})
+
+
+@pytest.mark.parametrize("result", [None, 3, [b"x"], ["x", None]])
+def test_a_function_that_returns_no_strings_is_named(files, result):
+    with pytest.raises(MwSError, match="the segmenter split .* its pieces must spell the word"):
+        evaluate(lambda word: result, files / "toy.tsv")
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["segment NAME", "check NAME", "evaluate NAME --gold toy.tsv", "evaluate good --gold NAME", "report NAME -o x"],
+)
+def test_a_text_in_the_place_of_a_name_is_an_error_in_one_line(files, line):
+    """A text of more than 255 bytes is no name of a file, which Python reports differently."""
+    text = "unlocked locks " * 200
+    done = mws(*(text if part == "NAME" else part for part in line.split()), cwd=files)
+    assert done.returncode == 2 and done.stderr.startswith("error: unlocked locks") and done.stderr.count("\n") == 1
+    assert len(done.stderr) < 2100
+
+
+def test_long_lines_of_gold_are_shortened(files):
+    long = "x" * 100_000
+    (files / "long.tsv").write_text(f"{GOLD}{long}\ta b\n{long}\n", encoding="utf-8")
+    done = mws("evaluate", "good", "--gold", "long.tsv", cwd=files)
+    assert done.returncode == 0 and "long.tsv:6: the morphs 'a b' do not spell 'xxx" in done.stderr
+    assert len(done.stdout + done.stderr) < 5000
+    with pytest.raises(MwSError) as error:
+        raise MwSError(f"{long}; what to do")
+    assert len(str(error.value)) == 2000 and str(error.value).endswith("x; what to do")
+
+
+@pytest.mark.parametrize("name", ["a\0b", "a\ud800b"])
+def test_a_name_that_no_file_can_have_is_named(files, name):
+    with pytest.raises(MwSError, match="no such folder"):
+        evaluate(name, files / "toy.tsv")
+    with pytest.raises(MwSError, match="no file can have this name"):
+        evaluate(list, name)
+    with pytest.raises(MwSError, match="no such file"):
+        evaluate(list, files / "toy.tsv", text=name)
+
+
+def test_two_links_to_tokenizers_of_one_name_are_two_tokenizers(files):
+    for link, target in (("first", "one/tok"), ("second", "two/tok")):
+        (files / target).mkdir(parents=True)
+        (files / link).symlink_to(files / target)
+    assert [*named_sources([files / "first", files / "second"])] == ["first", "second"]
 
 
 def test_bytes_are_not_a_list_of_tokenizers():

@@ -137,6 +137,12 @@ def test_a_file_of_which_most_lines_cannot_be_used_is_an_error(tmp_path, good, b
         assert len(read(tmp_path, text).problems) == bad
 
 
+def test_a_word_with_a_space_is_left_out_with_the_reason(tmp_path):
+    (tmp_path / "a.tsv").write_text("cats\tcat s\ndogs\tdog s\nNew Yorks\tNew York s\n", encoding="utf-8")
+    (problem,) = read_gold(tmp_path / "a.tsv").problems
+    assert "'New Yorks' contains a space" in problem
+
+
 def test_letter_case_alone_may_differ_and_the_word_wins(tmp_path):
     assert read(tmp_path, "Straße\tstraß e\n").words == (GoldWord("Straße", (("Straß", "e"),)),)
 

@@ -85,6 +85,13 @@ def test_bad_labels_in_python_are_refused(labels: object):
         MwSTrainer(labels=labels)  # type: ignore[arg-type]
 
 
+def test_pairs_by_group_are_refused_with_the_form_that_is_read():
+    pairs = [("word" * k, ("word", "word" * (k - 1))) for k in range(2, 99)]
+    with pytest.raises(MwSError, match="of 'fin', or, if this is the name of a group, a dict of its words") as error:
+        MwSTrainer(labels={"fin": pairs})
+    assert len(str(error.value)) < 300
+
+
 def test_a_trainer_reads_label_files_once_and_settings_read_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """A copy with other values, and the trainer of a record, work where the file is gone, and a record reads none."""
     file = tmp_path / "labels.tsv"

@@ -274,6 +274,15 @@ def test_differences_are_over_the_documents_that_both_give_back():
     assert bits_differences({"a": replace(found, restored=first), "b": nothing})["b"] is None
 
 
+def test_a_difference_of_zero_has_an_interval_in_percent():
+    found = ngram_bits(small_fast(), sentences(50), sentences(10))
+    moved = replace(found, nats=np.roll(found.nats, 1))  # the same sum, and other documents
+    difference = bits_differences({"a": found, "b": moved})["b"]
+    assert difference is not None and difference.value == pytest.approx(0, abs=1e-12)
+    middle, low, high = replace(difference, value=0.0, relative=0.0).percent
+    assert middle == 0 and low == pytest.approx(100 * difference.low / found.value) and low < 0 < high
+
+
 @pytest.mark.parametrize(("train", "text"), [(["the"], ["ab"]), (["ab", "ab", "the"], ["ab"]), (["a", "b"], []),
                                              (["a", "b"], [""])])  # fmt: skip
 def test_too_little_text_is_refused(train, text):

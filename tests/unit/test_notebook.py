@@ -233,6 +233,9 @@ def test_truncated_missing_and_foreign_files(tmp_path, name):
 def test_missing_directory_and_unwritable_target(tmp_path):
     with pytest.raises(MwSError, match="no such folder"):
         import_notebook(tmp_path / "absent")
+    for source in (("a", "b", "c"), (1, 2), "a\0b", 300 * "n"):
+        with pytest.raises(MwSError, match="no such folder; give one with vocabulary.json and merges.json"):
+            import_notebook(source)
     (tmp_path / "file").touch()
     with pytest.raises(MwSError, match="cannot be written"):
         export_notebook(IMPORTED, tmp_path / "file" / "below")

@@ -311,6 +311,13 @@ def test_names_of_tsv_columns_can_be_quoted_though_other_marks_are_text(tmp_path
     assert documents(tmp_path / "a.tsv") == ['"раз" два']
 
 
+def test_the_suffix_decides_whether_tabs_divide_the_columns(tmp_path):
+    for name, text in (("from.tsv.csv", "n,text\n1,раз\tдва\n"), ("from.csv.tsv", "n\ttext\n1\tраз,два\n")):
+        for ending, packed in (("", text.encode()), (".gz", gzip.compress(text.encode()))):
+            (tmp_path / (name + ending)).write_bytes(packed)
+            assert documents(tmp_path / (name + ending))[0][:3] == "раз"
+
+
 PIPED = {"x.txt": "раз два", "x.jsonl": '{"text": "раз два"}\n', "x.tsv": "n\ttext\n1\tраз два\n"}
 PIPED |= dict.fromkeys(["x.csv", "x.csv.gz"], "n,text\n1,раз два\n")
 
@@ -585,6 +592,7 @@ OTHER_VALUES = {
     "records of another field": ([{"body": "a"}], {}, "which field contains the text.*column="),
     "an array of numbers": (pa.array([1, 2]), {}, "contains int64"),
     "a table of another column": (pa.table({"a": ["x y"]}), {}, "columns here: a"),
+    "a table of lists": (pa.table({"text": [["x y"]]}), {}, "column 'text': it contains list"),
     "a column of texts": (TEXTS, {"column": "text"}, "not a record, so it has no column 'text'"),
     "a column of an array": (pa.array(TEXTS), {"column": "text"}, "a single column; leave column='text' out"),
 }

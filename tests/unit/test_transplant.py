@@ -167,6 +167,20 @@ def test_rows_follow_the_map_and_padding_its_rule_in_files_as_in_memory(
     assert all(torch.equal(one, other) for one, other in zip(changed.parameters(), twin.parameters(), strict=True))
 
 
+@pytest.mark.parametrize("nested", [False, True])
+def test_a_config_without_the_size_of_the_vocabulary_gets_it(folder, tmp_path, nested):
+    """transformers 4 leaves out of the config of a part what is the default of its class, as in Gemma 3."""
+    directory, _ = make(tmp_path, "model", base=folder / "base")
+    settings = json.loads((directory / "config.json").read_text(encoding="utf-8"))
+    del settings["vocab_size"]
+    settings = {"model_type": "gemma3", "text_config": settings} if nested else settings
+    (directory / "config.json").write_text(json.dumps(settings), encoding="utf-8")
+    transplant_directory(directory, folder / "larger", tmp_path / "new")
+    written = json.loads((tmp_path / "new" / "config.json").read_text(encoding="utf-8"))
+    assert (written["text_config"] if nested else written)["vocab_size"] == N_OLD + N_NEW
+    assert "vocab_size" not in json.loads((tmp_path / "new" / "generation_config.json").read_text(encoding="utf-8"))
+
+
 class WithHead(LlamaForCausalLM):
     """A class of a user's own, whose instances a config alone does not make."""
 
@@ -581,10 +595,12 @@ def test_the_folders_that_are_read_stay_byte_for_byte_whether_it_works_or_not(fo
     for place in (directory, folder / name):  # even if it is to be written over
         assert mws("transplant", directory, folder / name, "-o", place, "--force").returncode == 2
         assert (state_of(directory), state_of(folder / name)) == before, place
-    (tmp_path / "link").symlink_to(directory)
-    with pytest.raises(MwSError, match="is the model itself"):
-        transplant_directory(directory, folder / name, tmp_path / "link", init)
-    assert (state_of(directory), state_of(folder / name)) == before
+    for place in (directory, folder / name):
+        (tmp_path / "link").unlink(missing_ok=True)
+        (tmp_path / "link").symlink_to(place)
+        with pytest.raises(MwSError, match="would be overwritten"):
+            transplant_directory(directory, folder / name, tmp_path / "link", init)
+        assert (state_of(directory), state_of(folder / name)) == before, place
     shard = next(directory.glob("*.safetensors"))
     shard.write_bytes(shard.read_bytes()[:-1000])
     before = state_of(directory), state_of(folder / name)

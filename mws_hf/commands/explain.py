@@ -177,9 +177,9 @@ def _explain_words(given: Namespace, opened: Opened | None, counts: WordCounts |
         for part, seen in zip(explained.parts, explained.seen, strict=True):
             if part.text == MARKER:
                 note(f"{word}: a marker and the lowercase letter stand for its uppercase letter")
-            elif evidence and not seen:
+            elif evidence and not seen and (part.text.strip() or not word.strip()):  # not the space before a number
                 what = "not a word, so it has no boundary probabilities" if seen is None else UNSEEN
-                note(f"{part.text.strip()}: {what}")
+                note(f"{part.text.strip() or quoted(word)}: {what}")
     if given.plot is not None:
         if not drawn:
             raise MwSError("there is nothing to plot, because no argument is a word")

@@ -372,12 +372,14 @@ def stored_lines(name: PathLike, how: Reading = PLAIN, advance: Advance | None =
 def decoded_lines(lines: Iterable[bytes]) -> Iterator[str]:
     """Decode lines of UTF-8 that arrive one by one, such as lines that are typed at a terminal.
 
+    A byte order mark at the start, which some shells write, is left out.
+
     Raises:
         Fault: a line is not UTF-8.
     """
     for number, line in enumerate(lines, start=1):
         try:
-            yield line.decode("utf-8")
+            yield line.decode("utf-8").removeprefix("\ufeff" if number == 1 else "")
         except UnicodeDecodeError as error:
             raise not_text(line, error.start, error.start, number, "utf-8", error.reason) from error
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -37,10 +37,21 @@ _IN_TEMPLATES = regex.compile(r"<\|[^\s<>|]+\|>")
 """Special tokens as chat templates write them."""
 
 
-def named_ids(directory: Path, backend: Tokenizer, spec: Spec, settings: Mapping[str, Any]) -> Iterator[Finding]:
-    """Compare all ids and special tokens in files with the vocabulary, and report fields that may be ids."""
+def named_ids(
+    directory: Path,
+    backend: Tokenizer,
+    spec: Spec,
+    settings: Mapping[str, Any],
+    added: Sequence[Mapping[str, Any]] = (),
+) -> Iterator[Finding]:
+    """Compare all ids and special tokens in files with the vocabulary, and report fields that may be ids.
+
+    `added` are the added tokens as tokenizer.json lists them; `tokenizers` gives another id to a token whose id does
+    not follow the vocabulary.
+    """
     again = "train or save it again"
     stated = [(TOKENIZER_FILE, "post_processor", *pair, again) for pair in processor_ids(spec.raw["post_processor"])]
+    stated += [(TOKENIZER_FILE, "added_tokens", token["content"], token["id"], again) for token in added]
     if padding := spec.raw.get("padding"):
         stated.append((TOKENIZER_FILE, "padding", padding["pad_token"], padding["pad_id"], f"{REPAIR} removes it"))
     for key, token in (settings.get("added_tokens_decoder") or {}).items():

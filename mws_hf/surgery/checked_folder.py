@@ -61,9 +61,19 @@ class CheckedFolder:
         return self.opened.spec
 
     @cached_property
+    def stored(self) -> dict[str, Any]:
+        """The tokenizer.json of the folder as it is stored; empty if another file is checked."""
+        return read_spec(self.directory / TOKENIZER_FILE) if self.has_own_file else {}
+
+    @property
+    def stored_added(self) -> list[dict[str, Any]]:
+        """The added tokens as its tokenizer.json lists them."""
+        return self.stored.get("added_tokens") or []
+
+    @property
     def dropout(self) -> float | None:
         """The BPE-dropout in tokenizer.json, which an opened tokenizer leaves out."""
-        found = read_spec(self.directory / TOKENIZER_FILE)["model"].get("dropout") if self.has_own_file else None
+        found = self.stored.get("model", {}).get("dropout")
         return found if isinstance(found, float | int) else None
 
     @cached_property

@@ -91,6 +91,12 @@ def test_explain_needs_no_training_words(saved: Path):
     assert "not among" not in known.stderr and "not among the training words" in other.stderr
 
 
+def test_a_note_names_what_is_not_a_word(saved: Path):
+    for word, named in (("123", "123: not a word"), ("", "'': not a word"), (" ", "' ': not a word")):
+        noted = [line for line in mws("explain", word, "--model", saved).stderr.splitlines() if "not a word" in line]
+        assert len(noted) == 1 and noted[0].startswith(named), noted
+
+
 def test_where_no_evidence_is_kept_merges_are_shown_and_it_is_said(saved: Path, tmp_path: Path):
     for file in saved.iterdir():
         if file.name != EVIDENCE_FILE:

@@ -159,6 +159,9 @@ def test_check_compares_all_ids_that_are_named(tmp_path):
     raw = json.loads((tmp_path / "placed" / "tokenizer.json").read_text(encoding="utf-8"))
     raw["post_processor"]["special_tokens"]["<s>"]["ids"] = [77]
     assert spoiled(tmp_path / "placed", "tokenizer.json", **raw) == {"stale-id"}
+    MwSTokenizerFast(tokenizer_object=backend, bos_token="<s>", eos_token="</s>").save_pretrained(tmp_path / "far")
+    far = {**raw["added_tokens"][0], "id": 999, "content": "<far>"}  # other programs give it the id of the file
+    assert spoiled(tmp_path / "far", "tokenizer.json", added_tokens=[*raw["added_tokens"], far]) == {"stale-id"}
     right = {"eos_token_id": 1, "suppress_tokens": [40, 41], "vocab_size": 3000, "image_token_id": 2999}
     MwSTokenizerFast(tokenizer_object=backend, bos_token="<s>", eos_token="</s>").save_pretrained(tmp_path / "right")
     assert spoiled(tmp_path / "right", "config.json", **right) == set()

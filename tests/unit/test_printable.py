@@ -52,6 +52,12 @@ def test_a_class_name_and_a_template_cannot_write_on_the_terminal(code, director
     assert not obeyed(mws("check", directory, "--json"))
 
 
+def test_a_byte_order_mark_of_standard_input_is_left_out(directory):
+    plain, marked = (mws("segment", directory, "--json", stdin=text) for text in ("слово\n", "\ufeffслово\r\n"))
+    assert marked.returncode == 0 and marked.stdout == plain.stdout
+    assert "\ufeffb" in mws("segment", directory, "--json", stdin="a\n\ufeffb\n").stdout  # elsewhere it is a character
+
+
 @pytest.mark.parametrize("code", NASTY)
 def test_segmented_words_of_a_text(code, directory):
     text = f"перечитать{code}записать"

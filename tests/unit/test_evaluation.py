@@ -77,7 +77,7 @@ def test_functions_are_scored_on_gold_and_left_out_of_text(files):
 def test_user_errors(files):
     with pytest.raises(MwSError, match="nothing to evaluate"):
         evaluate([files / "good"])
-    with pytest.raises(MwSError, match="NAME=DIR"):
+    with pytest.raises(MwSError, match="NAME=PATH"):
         evaluate([files / "good", files / "good"], [files / "toy.tsv"])
     with pytest.raises(MwSError, match="have the same name"):
         evaluate([files / "good"], [files / "toy.tsv", files / "toy.tsv"])

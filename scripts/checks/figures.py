@@ -20,6 +20,7 @@ from checks.figures_of_models import (
     language_models,
     larger_models,
     larger_models_in_hungarian,
+    larger_models_on_more_text,
     neighboring_rates,
     ngram_models,
     older_models,
@@ -394,7 +395,7 @@ def figures() -> dict[str, str]:
     """Return the text of every figure and table by its name."""
     kinds = (
         boundaries, sizes, granularity, public_sets, robustness, language_models, neighboring_rates, larger_models,
-        larger_models_in_hungarian,
+        larger_models_in_hungarian, larger_models_on_more_text,
         capitals, older_models, dropout, clusters, tagger, ngram_models, forms, speed, memory, large_texts, uses,
         mixtures, labels, clients,
         surgery, ready, ready_texts, measures,

@@ -142,6 +142,13 @@ def changes_by_rate(name: str, preset: str) -> Figures:
             yield f"{name}.{short}.{word}", f"{100 * change:+.1f}"
 
 
+def larger_models_on_more_text() -> Figures:
+    """What larger language models gain in Russian if they read 60 MB, with one seed at the planned learning rate."""
+    (ours,) = where(models("rus-5m-60mb"), vocabulary=8_000, system="mws", flop_matched=False)
+    for name, baseline in (("bpe", BPE), ("unigram", UNIGRAM)):
+        yield from gain(f"ladder.60mb.{name}", ours["against"][baseline])
+
+
 def larger_models_in_hungarian() -> Figures:
     """What larger language models gain in Hungarian, and the effects of the learning rate."""
     yield "ladder_hun", ladder_table("hun")

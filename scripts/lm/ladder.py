@@ -122,8 +122,16 @@ def named(baseline: str) -> str:
     return NAMES.get(baseline, "shuffled boundary probabilities")
 
 
+def _order(baseline: str, vocabulary: int, text: int) -> tuple[int, int, int]:
+    """Return the place of a series in the legend: by baseline, then vocabulary size, then training text in bytes."""
+    return RIVALS.index(baseline), vocabulary, text
+
+
 def write_ladder(results: Path = RESULTS) -> None:
-    """Write lm_ladder.png: a panel per language, parameters on the x axis, the difference in bits on the y axis."""
+    """Write lm_ladder.png: a panel per language, parameters on the x axis, the difference in bits on the y axis.
+
+    A line connects models that read the same text. Models that read more have open marks.
+    """
     shown = {language: found for language in LADDERS if (found := list(steps(language, results)))}
     if not shown:
         return
@@ -136,20 +144,22 @@ def write_ladder(results: Path = RESULTS) -> None:
         1, len(shown), figsize=(5.2 * len(shown), 4.4), squeeze=False, sharex=True, sharey=True, layout="constrained"
     )
     for axis, (language, found) in zip(axes.flat, shown.items(), strict=True):
-        for number, baseline in enumerate(RIVALS):
-            for vocabulary, mark in MARKS.items():
-                here = [step for step in found if (step.baseline, step.vocabulary) == (baseline, vocabulary)]
-                if not here:
-                    continue
-                x = [step.parameters / 1e6 * (1 + 0.03 * number) for step in here]  # so that intervals do not overlap
-                y = [step.difference[0] for step in here]
-                errors = [[step.difference[0] - step.difference[1] for step in here],
-                          [step.difference[2] - step.difference[0] for step in here]]  # fmt: skip
-                axis.errorbar(
-                    x, y, errors, fmt=f"{mark}-" if vocabulary == min(MARKS) else f"{mark}--",
-                    color=STYLES[baseline][1], capsize=3, markersize=5,
-                    label=f"against {named(baseline)}, {vocabulary // 1000}k",
-                )  # fmt: skip
+        series: dict[tuple[str, int, int], list[Step]] = {}
+        for step in found:
+            series.setdefault((step.baseline, step.vocabulary, step.text), []).append(step)
+        for (baseline, vocabulary, text), here in sorted(series.items(), key=lambda item: _order(*item[0])):
+            is_first = text == found[0].text
+            shift = 1 + 0.03 * RIVALS.index(baseline) - 0.1 * (not is_first)  # so that intervals do not overlap
+            line = "" if not is_first else "-" if vocabulary == min(MARKS) else "--"
+            axis.errorbar(
+                [step.parameters / 1e6 * shift for step in here],
+                [step.difference[0] for step in here],
+                [[step.difference[0] - step.difference[1] for step in here],
+                 [step.difference[2] - step.difference[0] for step in here]],
+                fmt=MARKS[vocabulary] + line, color=STYLES[baseline][1], capsize=3, markersize=5,
+                markerfacecolor=STYLES[baseline][1] if is_first else "white",
+                label=f"against {named(baseline)}, {vocabulary // 1000}k" + f", {text // MB} MB" * (not is_first),
+            )  # fmt: skip
         axis.axhline(0, color="black", linewidth=0.8)
         axis.set_xscale("log")
         axis.set_xticks(TICKS, [f"{tick:g}" for tick in TICKS])

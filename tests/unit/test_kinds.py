@@ -245,7 +245,9 @@ def test_words_of_mixed_scripts_are_a_warning(language, true, tmp_path, caplog):
 def test_codecs_that_encode_no_files_are_refused(encoding, tmp_path):
     (tmp_path / "a.txt").write_text("кот", encoding="utf-8")
     done = mws("count", tmp_path / "a.txt", "--encoding", encoding, "-o", tmp_path / "c")
-    assert one_line(done) and "unknown encoding" in done.stderr
+    assert one_line(done) and ("unknown encoding" if encoding else "--encoding is empty") in done.stderr
+    with pytest.raises(MwSError, match="unknown encoding"):
+        count_files(tmp_path / "a.txt", encoding=encoding)
 
 
 @pytest.mark.parametrize(

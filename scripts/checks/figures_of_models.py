@@ -150,7 +150,7 @@ def larger_models_on_more_text() -> Figures:
 
 
 def larger_models_in_hungarian() -> Figures:
-    """What larger language models gain in Hungarian, and the effects of the learning rate."""
+    """What larger language models gain in Hungarian, also at equal compute, and the effects of the learning rate."""
     yield "ladder_hun", ladder_table("hun")
     rows = where(results("lm_hun-5m"), vocabulary=8_000, learning_rate=PRESETS["hun-5m"].rate, flop_matched=False)
     runs = {system: where(rows, system=system) for system in SHORT_NAMES.values()}
@@ -161,6 +161,9 @@ def larger_models_in_hungarian() -> Figures:
     bits = {system: [row["evaluation"]["bits_per_byte"] for row in found] for system, found in three.items()}
     for name, system in SHORT_NAMES.items():
         yield f"ladder.hun.{name}.seeds", f"{min(bits[system]):.3f} to {max(bits[system]):.3f}"
+    (matched,) = where(models("hun-5m"), vocabulary=8_000, system="mws", flop_matched=True)
+    yield from gain("ladder.hun.compute", matched["against"][BPE])
+    yield from gain("ladder.hun.compute.unigram", matched["against"][UNIGRAM])
     yield from changes_by_rate("ladder.hun.rate", "hun-5m")
 
 

@@ -9,6 +9,7 @@ import shutil
 import sys
 import time
 from collections.abc import Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from transformers import AutoTokenizer, Trainer, TrainingArguments
 from transformers.trainer_callback import PrinterCallback, TrainerCallback
 from transformers.trainer_utils import get_last_checkpoint
 
+from lm.bfloat16 import fast_products
 from lm.config import MultiToken, RunConfig
 from lm.data import Blocks, Codec, Collator, blocks_of, read_split, shuffled
 from lm.model import Cost, MultiTokenModel, build_model
@@ -41,6 +43,7 @@ class ByteTrainer(Trainer):
     def __init__(self, *, precision: str = "fp32", **options: Any) -> None:
         super().__init__(**options)
         self.precision = precision
+        self.products = fast_products(self.args.device.type) if precision == "bf16" else nullcontext()
 
     def _get_train_sampler(self, *unused: Any, **also_unused: Any) -> Sampler:
         return SequentialSampler(self.train_dataset)
@@ -49,6 +52,11 @@ class ByteTrainer(Trainer):
         """Return the loss that the model computes, so that logits are not copied to float32 a second time."""
         with torch.autocast(self.args.device.type, torch.bfloat16, enabled=self.precision == "bf16"):
             return super().compute_loss(model, inputs, return_outputs=return_outputs, **options)
+
+    def training_step(self, *inputs: Any, **options: Any) -> Any:
+        """Return the loss of a batch after adding its gradients."""
+        with self.products:
+            return super().training_step(*inputs, **options)
 
 
 class _Schedule(TrainerCallback):

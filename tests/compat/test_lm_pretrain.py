@@ -15,6 +15,7 @@ pytest.importorskip("accelerate")
 
 from lab.cells import Experiment, Place, keep, measure, rows_of
 from lm.__main__ import app
+from lm.bfloat16 import Float32Products
 from lm.compare import comparison
 from lm.data import Codec
 from lm.evaluation import evaluate_run
@@ -55,6 +56,34 @@ def test_a_trained_model_predicts_better_than_its_start(finished):
     assert result["lossless"] and result["bits_per_byte"] < 1.2
     assert sum(result["n_bytes"]) >= 6_000
     assert json.loads((folder / "evaluation.json").read_text(encoding="utf-8"))["nats"] == result["nats"]
+
+
+def gradients(model, ids):
+    """The loss under autocast to bfloat16, and the gradient of every parameter."""
+    model.zero_grad()
+    with torch.autocast("cpu", torch.bfloat16):
+        loss = model(input_ids=ids, labels=ids).loss
+    loss.backward()
+    return loss.item(), {name: value.grad.clone() for name, value in model.named_parameters()}
+
+
+def test_float32_products_train_as_bfloat16_does(bpe, corpus):
+    model = build_model(small_run(bpe, corpus), Codec.open(bpe))
+    ids = torch.arange(24).reshape(2, 12)
+    loss, expected = gradients(model, ids)
+    with Float32Products():
+        loss_here, found = gradients(model, ids)
+    assert loss_here == pytest.approx(loss, rel=1e-3)
+    for name, gradient in expected.items():
+        assert torch.linalg.norm(found[name] - gradient) <= 0.02 * torch.linalg.norm(gradient), name
+
+
+@pytest.mark.parametrize("kind", [torch.bfloat16, torch.float32])
+def test_float32_products_are_exact_before_they_are_rounded(kind):
+    left, right = torch.randn(3, 65).to(kind), torch.randn(65, 4).to(kind)
+    with Float32Products():
+        assert torch.equal(left @ right, (left.float() @ right.float()).to(kind))
+        assert torch.equal(left.expand(2, 3, 65) @ right, (left.expand(2, 3, 65).float() @ right.float()).to(kind))
 
 
 def test_model_and_tokenizer_load_with_the_auto_classes(finished, bpe):

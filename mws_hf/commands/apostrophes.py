@@ -59,9 +59,9 @@ def _split_suffixes(counts: WordCounts, n_words: int) -> str:
     if share <= REPORTED_SHARE or rests < at_least:
         return ""
     return (
-        f"{100 * share:.1f} % of the words are split after their apostrophe and a letter, because "
-        f"{_name(counts.pattern)} takes both for an English contraction ({', '.join(_examples(counts, found))}, then "
-        "the rest of the word); --pattern tekken splits them before the apostrophe only"
+        f"{100 * share:.1f} % of the words are split one letter after their apostrophe, such as "
+        f"{', '.join(f'{each}|…' for each in _examples(counts, found))}, because {_name(counts.pattern)} treats the "
+        "apostrophe and this letter as an English contraction; --pattern tekken splits before the apostrophe instead"
     )
 
 

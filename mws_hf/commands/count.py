@@ -51,7 +51,7 @@ def add_options(parser: Parser) -> None:
         metavar="BYTES",
         type=parse_bytes,
         help="Move counts to disk when they take more memory than this [default: 2G]; the counts that are written at "
-        "the end must fit into memory in any case.",
+        "the end must always fit into memory.",
     )
     add(
         "--min-count",

@@ -92,7 +92,7 @@ def show_faults(output: Path, left_behind: Sequence[str] = ()) -> None:
         if finding.level == "error":
             print(printable(f"left to do ({finding.trap}): {finding.message}"), file=sys.stderr)
     if left_behind:
-        note(f"not copied, because they contain only the old vocabulary: {', '.join(left_behind)}")
+        note(f"these were not copied, because they contain only the old vocabulary: {', '.join(left_behind)}")
 
 
 def save_card(

@@ -48,7 +48,7 @@ def add_options(parser: Parser) -> None:
     add("--keep-size", metavar="SIZE", type=parse_size, help=size)
     uses = "Keep the tokens that the texts use at least this often. The command warns you if it removes no token."
     add("--min-count", metavar="NUMBER", type=parse_size, help=uses)
-    add("--keep", type=Path, metavar="FILE", help="Tokens to keep in any case, one per line.")
+    add("--keep", type=Path, metavar="FILE", help="Tokens to keep even if the texts do not use them, one per line.")
     add_reading(parser)
     add_writing(parser)
 

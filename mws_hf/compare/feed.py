@@ -73,8 +73,8 @@ def divided(words: Mapping[str, int]) -> Mapping[str, int]:
 @cache  # once per process, because every system at every size would warn
 def _warn_divided(running: int, by: int) -> None:
     logger.warning(
-        "baselines repeat each word as often as it occurs, and %s running words are too many: for them all counts are "
-        "divided by %s",
+        "baselines repeat each word as often as it occurs, and %s running words are too many, so the baselines learn "
+        "from all counts divided by %s",
         f"{running:,}", f"{by:,}",
     )  # fmt: skip
 

@@ -135,8 +135,8 @@ def default_systems(n_types: int) -> list[SystemSpec]:
     if n_types > MAX_TYPES:
         specs = [spec for spec in specs if not spec.name.startswith("morfessor")]
         logger.warning(
-            "morfessor is left out, because it takes minutes, and of more than %s distinct words it learns only a "
-            "sample; give --systems to include it",
+            "morfessor is left out, because with more than %s distinct words it takes minutes and learns only from a "
+            "sample of them; give --systems to include it",
             f"{MAX_TYPES:,}",
         )
     return [spec for spec in specs if spec.installed]

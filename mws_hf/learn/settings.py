@@ -113,7 +113,7 @@ class Settings(Described):
         option=None,
     ).field(())
     required: Sequence[str] = Setting(
-        "Strings that become tokens in any case; each must be one word to the split pattern, with its leading space.",
+        "Strings that always become tokens; each must be one word to the split pattern, with its leading space.",
         "none",
         "Their merges come after all others, and replace the last frequency merges.",
         metavar="FILE",

@@ -156,7 +156,7 @@ class WorkingCorpus:
         cells = len(corpus.symbols) + len(corpus) + 1
         if cells >= 2**31:
             raise MwSError(
-                f"the distinct words have {len(corpus.symbols)} characters, and at most 2**31 fit; drop rare words"
+                f"the distinct words have {len(corpus.symbols)} characters, and at most 2^31 fit; leave rare words out"
             )
         self.text = np.empty(cells, np.int32)
         fill_cells(corpus.symbols, corpus.starts, self.text)

@@ -216,8 +216,8 @@ def _size_with_rows(old: Tokenizer, rows: int) -> int:
     if not beyond or any(number not in added for number, _ in beyond):
         return max(vocab.values(), default=-1) + 1
     logger.warning(
-        "the model has no row for %s, so it has never read this; the new model gets a row, made as for a token that "
-        "the old tokenizer lacks: train it before it reads this",
+        "the model has no embedding for %s, so it was never trained with it; the new model gets an embedding, "
+        "initialized like that of a new token: train the model before you use it",
         ", ".join(repr(token) for _, token in beyond),
     )
     return rows

@@ -647,7 +647,7 @@ def test_an_added_token_without_a_row_gets_one_with_a_warning(folder, tmp_path, 
     for name, size in (("larger", N_OLD + 21), ("trimmed", 340)):
         caplog.clear()
         transplant_directory(directory, tmp_path / name, tmp_path / f"{name}-model")
-        assert "has no row for '<|fill|>'" in caplog.text and "train it before" in caplog.text
+        assert "has no embedding for '<|fill|>'" in caplog.text and "train the model before" in caplog.text
         new, after = AutoTokenizer.from_pretrained(tmp_path / f"{name}-model"), tensors(tmp_path / f"{name}-model")
         after = after["model.embed_tokens.weight"]
         assert after.shape[0] == len(new) == size and (new.pad_token == "<|fill|>") == (role == "pad")

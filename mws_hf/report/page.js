@@ -46,7 +46,8 @@ async function show() {
   for (const i of v.order) {
     if ((query && !v.shown[i].toLowerCase().includes(query)) || !filter(v, i)) continue;
     if (++found > MOST) continue;
-    const merge = v.rank[i] < 0 ? (v.kind[i] || "none") : `${v.rank[i]}${v.kind[i] ? `, ${v.kind[i]}` : ""}`;
+    const kind = v.kind[i] === "composition" ? "frequency" : v.kind[i];
+    const merge = v.rank[i] < 0 ? (kind || "none") : `${v.rank[i]}${kind ? `, ${kind}` : ""}`;
     const cells = [v.shown[i].replaceAll(" ", "␣").replaceAll("\n", "↵").replaceAll("\t", "⇥"), v.id[i]];
     if (hasText) cells.push(v.uses[i]);
     cells.push(merge);
@@ -64,7 +65,7 @@ async function show() {
   markScrolling();
   const all = Number(packed[number].dataset.all), kept = Number(packed[number].dataset.kept);
   const missing = kept < all ? ` The page contains the ${kept.toLocaleString("en")} most used of ${all.toLocaleString("en")} tokens.` : "";
-  const first = found > MOST ? `, the first ${MOST} are shown` : "";
+  const first = found > MOST ? `, of which the first ${MOST} are shown` : "";
   at("found").textContent = `${found.toLocaleString("en")} tokens${first}.${missing}`;
 }
 

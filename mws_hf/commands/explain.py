@@ -13,7 +13,7 @@ from mws_hf.commands.parser import Parser
 from mws_hf.commands.sources import Words
 from mws_hf.errors import MwSError, needed, quoted
 from mws_hf.text.capitals import MARKER
-from mws_hf.text.pattern import DEFAULT_PATTERN, GPT4_PATTERN
+from mws_hf.text.pattern import DEFAULT_PATTERN, GPT4_PATTERN, pattern_name
 
 if TYPE_CHECKING:
     from mws_hf.corpus.counts import WordCounts
@@ -108,7 +108,9 @@ def _training_of(opened: Opened) -> str:
     if not opened.record:
         return "its settings are unknown, so the defaults are used"
     settings = _settings(opened).changed()
-    listed = [f"{name}={quoted(value)}" for name, value in settings.items() if name != "pattern"]
+    listed = [
+        f"{name}={pattern_name(value) if name == 'pattern' else quoted(value)}" for name, value in settings.items()
+    ]
     return f"trained with {', '.join(listed) or 'default settings'}"
 
 

@@ -129,7 +129,13 @@ def test_explain_ignores_nothing_that_it_is_asked_for(text: Path, given: tuple[s
 
 
 def test_explain_names_only_settings_that_differ_from_the_defaults(text: Path, tmp_path: Path):
-    for options, named in (([], ""), (["--composition", "0", "--min-count", 2], "min_count=2, composition=0.0, ")):
+    for options, named in (
+        ([], ""),
+        (["--composition", "0", "--min-count", 2], "min_count=2, composition=0.0, "),
+        (["--pattern", "tekken"], "pattern=tekken"),
+        (["--pattern", "llama3", "--digits", "single"], "pattern=llama3, digits single"),
+        (["--pattern", "[^ ]+|."], "pattern='[^ ]+|.'"),
+    ):
         assert mws("train", text, "--vocab-size", 400, *options, "-o", tmp_path / "t", "-q", "--force")[0] == 0
         _, _, notes = mws("explain", "слово", "--model", tmp_path / "t")
         listed = notes.splitlines()[0].partition(": trained with ")[2]

@@ -257,8 +257,8 @@ def _configured(folder: CheckedFolder) -> Iterator[Finding]:
     spaced = settings.get("add_prefix_space")
     if folder.shape is not None and isinstance(spaced, bool) and spaced != folder.spaced:
         message = (
-            f"add_prefix_space is {json.dumps(spaced)}, but {TOKENIZER_FILE} does the opposite: MwSTokenizerFast obeys "
-            f"the setting and other programs the file, so their ids differ; {REPAIR} changes the setting"
+            f"add_prefix_space is {json.dumps(spaced)}, but {TOKENIZER_FILE} does the opposite: MwSTokenizerFast "
+            f"follows the setting and other programs follow the file, so their ids differ; {REPAIR} changes the setting"
         )
         yield Finding("error", "prefix-space", message)
     if folder.has_other_added:

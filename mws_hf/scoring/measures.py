@@ -85,5 +85,10 @@ TEXT = _by_key(
     ),
 )
 BITS = Measure(
-    "bits_per_byte", "n-gram bits per byte", "n-gram bits/byte", "under an n-gram model of the tokens", "down", ".4f"
+    "bits_per_byte",
+    "n-gram bits per byte",
+    "n-gram bits/byte",
+    "bits that an n-gram model of the tokens needs",
+    "down",
+    ".4f",
 )

@@ -210,7 +210,7 @@ def trim_summary(found: Mapping[str, Any]) -> str:
             continue
         more = second / first - 1
         rows.append(
-            f"{name}: {first:,} -> {second:,} tokens ({more:+.2%}), {text['uses_lost']:.2%} of uses lost, unigram code "
-            f"{bits_before:.4f} -> {bits_after:.4f} bits per byte"
+            f"{name}: {first:,} -> {second:,} tokens ({more:+.2%}), {text['uses_lost']:.2%} of uses lost, unigram "
+            f"model {bits_before:.4f} -> {bits_after:.4f} bits per byte"
         )
     return "\n".join(rows)

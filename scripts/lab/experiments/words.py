@@ -69,7 +69,7 @@ def mws_cuts(counts: WordCounts, granularity: float | None = None) -> dict[str, 
 
 
 def cut_lexicon(place: Place, cells: list[Cell]) -> Found:
-    """Words of docs/train.md, as BPE and MwS split them after training on the forms of pymorphy3's dictionary.
+    """Five Russian words, as BPE and MwS split them after training on the forms of pymorphy3's dictionary.
 
     Both have a vocabulary size of 8,000 and learn from every form once, without labels. MwS has morphs only, which is
     the right setting for word lists.

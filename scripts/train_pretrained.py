@@ -239,12 +239,17 @@ def main() -> None:
     configs = {config.name: config for config in CONFIGS}
     names = list(configs)
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=Path("../shared/data"))
-    parser.add_argument("--only", nargs="+", default=names, choices=names, metavar="NAME")
-    parser.add_argument("--baselines", nargs="*", default=list(BASELINES), choices=BASELINES, metavar="NAME")
+    parser.add_argument(
+        "--data", type=Path, default=Path("../shared/data"), help="folder with the subfolders text and gold"
+    )
+    parser.add_argument("--only", nargs="+", default=names, choices=names, metavar="NAME", help="train only these")
+    baselines = "train only these baselines; without a name, none"
+    parser.add_argument(
+        "--baselines", nargs="*", default=list(BASELINES), choices=BASELINES, metavar="NAME", help=baselines
+    )
     parser.add_argument("--force", action="store_true", help="also train finished tokenizers again; edited cards stay")
-    parser.add_argument("--output", type=Path, default=Path("model_cards"))
-    parser.add_argument("--results", type=Path, default=RESULTS)
+    parser.add_argument("--output", type=Path, default=Path("model_cards"), help="folder of the tokenizers")
+    parser.add_argument("--results", type=Path, default=RESULTS, help="file of the measured figures")
     arguments = parser.parse_args()
     known = json.loads(arguments.results.read_text(encoding="utf-8"))["rows"] if arguments.results.exists() else []
     rows = {each["name"]: each for each in known}

@@ -112,12 +112,12 @@ CLIENTS = (
 def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     """Parse the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folders", nargs="+", type=Path, help="directories with tokenizer.json")
+    parser.add_argument("folders", nargs="+", type=Path, help="folders with a tokenizer.json")
     parser.add_argument("--text", nargs="*", default=[], help="text files whose first lines are encoded")
     parser.add_argument("--lines", type=int, default=60, help="lines per file")
-    parser.add_argument("--only", nargs="*", default=[], help="only clients whose names begin with one of these")
+    parser.add_argument("--only", nargs="*", default=[], help="only programs whose names begin with one of these")
     parser.add_argument("--work", type=Path, default=Path("out/clients"), help="folder for pip and npm")
-    parser.add_argument("--output", type=Path, default=Path("scripts/results/clients.md"))
+    parser.add_argument("--output", type=Path, default=Path("scripts/results/clients.md"), help="page to write")
     return parser.parse_args(arguments)
 
 

@@ -162,6 +162,7 @@ def larger_models_in_hungarian() -> Figures:
     for name, system in SHORT_NAMES.items():
         yield f"ladder.hun.{name}.seeds", f"{min(bits[system]):.3f} to {max(bits[system]):.3f}"
     (matched,) = where(models("hun-5m"), vocabulary=8_000, system="mws", flop_matched=True)
+    yield from gain("ladder.hun.shuffled", difference_of_runs(runs["mws"], where(rows, system=SHUFFLED)))
     yield from gain("ladder.hun.compute", matched["against"][BPE])
     yield from gain("ladder.hun.compute.unigram", matched["against"][UNIGRAM])
     yield from changes_by_rate("ladder.hun.rate", "hun-5m")

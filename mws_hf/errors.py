@@ -165,8 +165,8 @@ class SettingError(MwSError):
         super().__init__(f"{name}={quoted(value, 200 if isinstance(value, str) else 60)} {problem}")
 
 
-def check_count(name: str, value: object) -> None:
-    """Raise SettingError unless the value of a setting is a whole number of at least 1.
+def check_count(name: str, value: object, least: int = 1) -> None:
+    """Raise SettingError unless the value of a setting is a whole number of at least `least`.
 
     >>> check_count("block_size", 64)
     >>> check_count("block_size", "64")
@@ -174,8 +174,8 @@ def check_count(name: str, value: object) -> None:
         ...
     mws_hf.errors.SettingError: block_size='64' must be a whole number of at least 1
     """
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
-        raise SettingError(name, value, "must be a whole number of at least 1")
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+        raise SettingError(name, value, f"must be a whole number of at least {least}")
 
 
 class MissingTokenizerError(MwSError, OSError):

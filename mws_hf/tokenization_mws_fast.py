@@ -244,11 +244,12 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
                 * The post-processor adds a special token that the new tokenizer lacks.
         """
         from mws_hf.corpus.counting import count_documents  # inference must not load the learner
-        from mws_hf.learn.setting_rules import COUNT, check_range
-        from mws_hf.learn.settings import Settings, read_settings
+        from mws_hf.learn.setting_rules import COUNT, check_names, check_range
+        from mws_hf.learn.settings import SETTINGS, Settings, read_settings
         from mws_hf.learn.vocabulary import learn
 
         check_range("vocab_size", vocab_size, COUNT)
+        check_names("train_new_from_iterator", kwargs, SETTINGS)
         if not isinstance(new_special_tokens, list | tuple | None):
             raise MwSError(f"new_special_tokens={new_special_tokens!r} is not a list; give one, such as ['<|user|>']")
         new = self._retrained_on_nothing(vocab_size, new_special_tokens, special_tokens_map)

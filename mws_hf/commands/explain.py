@@ -45,7 +45,9 @@ _NO_EVIDENCE = (
 
 def add_options(parser: Parser) -> None:
     """Add the arguments and options of the command."""
-    parser.add_argument("words", nargs="*", default=[], metavar="WORDS...", help="Words to explain.")
+    parser.add_argument(
+        "words", nargs="*", default=[], metavar="WORDS...", help="Words to explain, of at most 10,000 bytes each."
+    )
     add = parser.add_argument
     model = "The tokenizer whose merges to show: a folder, a pretrained name, or a name on the Hub."
     add("--model", metavar="TOKENIZER", help=model)

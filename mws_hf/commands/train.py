@@ -18,7 +18,7 @@ from mws_hf.commands.sources import Words, entries_in
 from mws_hf.learn.defaults import DEFAULT_GRANULARITY
 from mws_hf.learn.settings import SETTINGS
 from mws_hf.text.capitals import steps_of
-from mws_hf.text.symbols import DEFAULT_SPECIAL_TOKENS, special_roles
+from mws_hf.text.symbols import DEFAULT_SPECIAL_TOKENS, check_required, special_roles
 
 if TYPE_CHECKING:
     from mws_hf.learn.evidence.labels import LabelFit
@@ -71,7 +71,7 @@ def run(given: Namespace) -> None:
     from mws_hf.trainer import MwSTrainer
 
     settings = {name: getattr(given, name) for name, setting in SETTINGS.items() if setting.option is not None} | {
-        "required": entries_in(given.required, words.reading),
+        "required": entries_in(given.required, words.reading, check_required),
         "keep_apart": entries_in(given.keep_apart, words.reading, lambda entry: Apart.of([entry])),
         "weights": by_group("--weight", given.weights, weight_of),
         "labels": labels.get("", labels),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
+from numbers import Real
 from typing import Any
 
 import pyarrow as pa
@@ -175,7 +176,7 @@ def text_of(value: Any) -> str | None:
 
 def _is_missing(value: Any) -> bool:
     """Return whether a value stands for a missing one: None, NaN, or the NA or NaT of pandas."""
-    is_nan = isinstance(value, float) and value != value
+    is_nan = isinstance(value, Real) and value != value  # of Python or numpy
     return value is None or is_nan or type(value).__name__ in ("NAType", "NaTType")
 
 
@@ -188,12 +189,24 @@ def group_batches(source: Any, column: str | None, group_column: str) -> Iterato
         Fault: a column is missing, a value is not text, or a row with text has no group or an invalid one.
     """
     first = 1
-    for texts, groups in read_records(source, [column, group_column]):
+    if isinstance(source, Mapping):
+        source = only_split(source)
+    names = _class_names(source, group_column)
+    for values, labels in _batches(source, [column, group_column]):
+        texts = _texts_of(values, column, first)
+        groups = _texts_of([names.get(label, label) for label in labels] if names else labels, group_column, first)
         for row, text in enumerate(texts, start=first):
             if problem := surrogate_problem(text or ""):
                 raise Fault(problem, inside=f", row {row}")
         yield from by_group(pa.array(texts, pa.large_string()), pa.array(groups, pa.large_string()), first)
         first += len(texts)
+
+
+def _class_names(source: Any, column: str) -> dict[Any, str]:
+    """Return the name of each number in a `ClassLabel` column of a `datasets` dataset; empty for any other column."""
+    features = getattr(source, "features", None)
+    feature = features.get(column) if isinstance(features, Mapping) else None
+    return dict(enumerate(getattr(feature, "names", None) or ()))
 
 
 def by_group(texts: pa.LargeStringArray, groups: pa.LargeStringArray, first: int = 1) -> Iterator[GroupBatch]:
@@ -292,9 +305,7 @@ def _guarded(documents: Iterator[str]) -> Iterator[str]:
 
 def _flat_documents(source: Any) -> Iterator[str]:
     """Yield the documents of an iterable of texts, of batches of texts, or of records."""
-    if hasattr(source, "notna"):  # a pandas Series: its missing values are not None
-        source = source.astype(object).where(source.notna(), None)
-    if not isinstance(source, Iterable):
+    if not isinstance(source, Iterable) or getattr(source, "shape", None) == ():  # an array without a dimension
         raise MwSError(
             f"{type(source).__name__} is not text; give files, an iterable of texts, a dataset with column=, or "
             "call train_from_counts for word counts"

@@ -187,8 +187,11 @@ def count(
         The number of times each pre-token occurs, by group.
 
     Raises:
-        MwSError: an input cannot be read, or saved counts were made with another splitter.
+        MwSError: `length` is not a whole number, an input cannot be read, or saved counts were made with another
+            splitter.
     """
+    if length is not None:
+        check_count("length", length, least=0)
     source.check_splitter(splitter)
     if (counted := source.only_counted(splitter)) is not None:
         return counted

@@ -62,6 +62,10 @@ def read_labels(source: OneList) -> tuple[GoldWord, ...]:
     GoldWord(word='cats', segmentations=(('cat', 's'),))
     """
     if isinstance(source, str | os.PathLike):
+        if not os.fspath(source):
+            raise MwSError(
+                "labels: the name of the file is empty; give the name of a file, or words with segmentations"
+            )
         return _read_file(Path(source))
     entries = source.items() if isinstance(source, Mapping) else source
     if not isinstance(entries, Iterable):

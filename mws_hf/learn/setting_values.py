@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mws_hf.errors import SettingError
+from mws_hf.learn.setting_rules import python_value
 from mws_hf.text.capitals import steps_of
 from mws_hf.text.pattern import DEFAULT_PATTERN, GPT4_PATTERN, with_digits
 from mws_hf.text.symbols import (
@@ -12,6 +13,7 @@ from mws_hf.text.symbols import (
     characters_of,
     check_alphabet_kind,
     check_order,
+    check_required,
     check_special_tokens,
     each_text,
 )
@@ -46,8 +48,11 @@ def in_one_form(settings: Settings) -> dict[str, Any]:
         from mws_hf.corpus.labeled_words import normalized_labels, read_all_labels
 
         labels = normalized_labels(read_all_labels(labels, files=False), form)
+    required = _strings("required", settings.required)
+    for text in required:
+        check_required(text)
     return {
-        "required": _strings("required", settings.required),
+        "required": required,
         "keep_apart": _strings("keep_apart", settings.keep_apart),
         "alphabet": alphabet if settings.alphabet is None else check_alphabet_kind(settings.alphabet),
         "weights": check_weights(settings.weights),
@@ -62,6 +67,7 @@ def in_one_form(settings: Settings) -> dict[str, Any]:
 
 def read_label_files(labels: Any) -> Any:
     """Read labels from files or from values in memory, and return them as `GoldWord`s; return () if there are none."""
+    labels = python_value(labels)
     if labels is None or _is_empty(labels):
         return ()
     from mws_hf.corpus.labeled_words import read_all_labels

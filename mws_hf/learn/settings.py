@@ -115,7 +115,8 @@ class Settings(Described):
     required: Sequence[str] = Setting(
         "Strings that always become tokens; each must be one word to the split pattern, with its leading space.",
         "none",
-        "Their merges come after all others, and replace the last frequency merges.",
+        "Their merges come after all others, and replace the last frequency merges. Each string has at most 1,000 "
+        "characters.",
         metavar="FILE",
         shown="none; in the file, give one per line",
     ).field(())

@@ -17,12 +17,12 @@ from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.word_list import as_word_counts
 from mws_hf.errors import MwSError
 from mws_hf.kernels import Longs
-from mws_hf.learn.setting_rules import Range, check_range
+from mws_hf.learn.setting_rules import Range, check_names, check_range, descriptions_of
 from mws_hf.learn.settings import read_settings
 from mws_hf.surgery.base import Base, IdMap, Rewritten, open_base
 from mws_hf.surgery.new_tokens import ExtensionSettings, LearnedTokens, learn_tokens, pre_tokens, protect
 from mws_hf.surgery.trim import check_used, count_uses, last_merges, prune
-from mws_hf.text.symbols import BYTE_TOKENS, check_order, each_text
+from mws_hf.text.symbols import BYTE_TOKENS, check_order, check_required, each_text
 from mws_hf.tokenizer.layout import RECORD_FILE
 from mws_hf.tokenizer.merging import merges_for
 from mws_hf.tokenizer.spec import Spec
@@ -35,11 +35,12 @@ def check_strings(base: Base, texts: Iterable[str]) -> list[str]:
     """Return strings in the symbols of the base.
 
     Raises:
-        MwSError: a string is empty, or the pre-tokenizer splits it.
+        MwSError: a string is empty or too long, or the pre-tokenizer splits it.
     """
     pipeline, spelled = base.pipeline(), []
     for text in texts:
-        pieces = pre_tokens(base, pipeline, text) if text else []
+        check_required(text)
+        pieces = pre_tokens(base, pipeline, text)
         if len(pieces) != 1:
             parts = "|".join(pieces)
             raise MwSError(
@@ -157,6 +158,7 @@ def extend(
     ([' w', 'al', 'k', 's'], 4)
     """
     check_range("n_tokens", n_tokens, Range(1, whole=True))
+    check_names("extend", settings, descriptions_of(ExtensionSettings))
     check_order("required", required)
     required, protected = each_text(required, "required"), each_text(protected, "protected")
     texts = None if replace is None else each_text(replace, "replace")

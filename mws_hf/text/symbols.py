@@ -100,6 +100,21 @@ def _checked_text(text: Any, number: int, name: str) -> str:
     return text
 
 
+MAX_REQUIRED_CHARACTERS = 1000
+"""The most characters of a string that must become a token, because the time to find its merges grows faster."""
+
+
+def check_required(text: str) -> None:
+    """Raise MwSError if a string that must become a token is empty or longer than `MAX_REQUIRED_CHARACTERS`."""
+    if not text:
+        raise MwSError("the empty string cannot become a token; leave it out")
+    if len(text) > MAX_REQUIRED_CHARACTERS:
+        raise MwSError(
+            f"{quoted(text)} cannot become a token: it has {len(text):,} characters, and a required token may have at "
+            f"most {MAX_REQUIRED_CHARACTERS:,}; give its parts"
+        )
+
+
 def characters_of(given: Iterable[str]) -> list[str]:
     """List the characters of an alphabet that is given as characters and names of alphabets, sorted by code point.
 
@@ -330,7 +345,7 @@ def check_special_tokens(tokens: Iterable[str]) -> list[str]:
     check_order("special_tokens", tokens)
     result: dict[str, None] = {}
     for given in tokens:
-        if isinstance(given, Mapping | list | tuple | bytes) or given is None:
+        if not isinstance(given, str) and not isinstance(getattr(given, "content", None), str):  # an AddedToken
             raise MwSError(f"special token {given!r} is a {type(given).__name__}, not text; give its name as a string")
         token = str(given)
         if lost := [flag for flag in ("lstrip", "rstrip", "single_word") if getattr(given, flag, False) is True]:

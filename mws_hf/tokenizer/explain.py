@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from tokenizers import Tokenizer
 
-from mws_hf.errors import MwSError, printable
+from mws_hf.errors import MwSError, printable, quoted
 from mws_hf.text.capitals import MARKER
 from mws_hf.text.symbols import BYTE_TOKENS, bytes_of, readable
 from mws_hf.tokenizer.backend import is_byte_level, tables_of
@@ -18,6 +18,8 @@ from mws_hf.tokenizer.merging import merge_steps, ranked, symbols_of
 from mws_hf.tokenizer.spec import without_limits
 
 _BYTES = frozenset(BYTE_TOKENS)
+MAX_TRACED_SYMBOLS = 10_000
+"""The most symbols (bytes or characters) of a pre-token that `trace` explains; its result grows with their square."""
 UNSEEN = "not among the training words, so its boundaries are estimated from its letters"
 """The remark below the explanation of a word that has no probabilities of its own."""
 Tables: TypeAlias = tuple[dict[str, int], dict[tuple[str, str], tuple[int, str]]]
@@ -217,7 +219,8 @@ def trace(backend: Tokenizer, text: str, tables: Tables | None = None) -> list[T
         The pre-tokens of the text, in order.
 
     Raises:
-        MwSError: the model is not a BPE, or the tokenizer itself segments the text differently.
+        MwSError: the model is not a BPE, a word has more than `MAX_TRACED_SYMBOLS` symbols, or the tokenizer itself
+            segments the text differently.
     """
     backend = without_limits(backend)
     vocab, ranks = tables or tracing_tables(backend)
@@ -228,6 +231,11 @@ def trace(backend: Tokenizer, text: str, tables: Tables | None = None) -> list[T
     found, tokens = [], list[str]()
     for part in parts:
         symbols = list(part) if in_bytes else symbols_of(part, vocab, "characters")
+        if len(symbols) > MAX_TRACED_SYMBOLS:
+            raise MwSError(
+                f"{quoted(part)}: has {len(symbols):,} {'bytes' if in_bytes else 'characters'}, and the merges of at "
+                f"most {MAX_TRACED_SYMBOLS:,} can be explained, because each step lists all tokens; give a shorter word"
+            )
         steps = merge_trace(symbols, ranks)
         merged = steps[-1].tokens if steps else tuple(symbols)
         tokens += merged

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from tokenizers import AddedToken, Tokenizer
@@ -70,6 +71,8 @@ NAN = float("nan")
         ("required", {"дом", "кот"}),
         ("special_tokens", [{"content": "</s>"}]),
         ("special_tokens", [None]),
+        ("special_tokens", [5]),
+        ("special_tokens", ["<s>", True]),
         ("special_tokens", ["  "]),
         ("special_tokens", ["<\ud800>"]),
         ("normalization", "nfz"),
@@ -96,10 +99,26 @@ def test_a_wrong_name_is_refused_with_the_nearest(name: str, nearest: str):
     with pytest.raises(MwSError, match=f"no setting '{name}'.*'{nearest}'"):
         MwSTrainer(**{name: 3})
     tokenizer = MwSTrainer(n_merges=2, show_progress=False).train_from_iterator([TEXT])
-    with pytest.raises(MwSError, match=name):
+    with pytest.raises(MwSError, match=f"train_new_from_iterator has no setting '{name}'.*'{nearest}'"):
         tokenizer.train_new_from_iterator([TEXT], 300, **{name: 3})
+    with pytest.raises(MwSError, match=f"extend has no setting '{name}'"):
+        extend(tokenizer, {"дом": 3}, 5, **{name: 3})
     with pytest.raises(MwSError, match="by name"):
         MwSTrainer(8000)
+
+
+@pytest.mark.parametrize("length", ["5", -1, 1.5, True, NAN])
+def test_a_number_of_texts_is_a_whole_number(length: Any):
+    trainer, message = MwSTrainer(n_merges=2, show_progress=False), "length=.* must be a whole number of at least 0"
+    tokenizer = trainer.train_from_iterator([TEXT], length=np.int64(1))
+    calls = (
+        lambda: trainer.train([TEXT], length=length),
+        lambda: trainer.train_from_iterator([TEXT], length),
+        lambda: tokenizer.train_new_from_iterator([TEXT], 300, length),
+    )
+    for call in calls:
+        with pytest.raises(MwSError, match=message):
+            call()
 
 
 def test_a_size_in_letters_is_taken_by_no_door_of_python(tmp_path: Path):

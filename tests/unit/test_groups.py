@@ -250,6 +250,21 @@ def test_a_column_of_groups_in_what_python_users_hold():
         assert count_source(source, column="text", group_column="lang").groups == by_hand()
 
 
+def test_a_column_of_groups_may_be_class_labels():
+    datasets = pytest.importorskip("datasets")
+    names = ["eng", *sorted({lang for lang, _ in ROWS if lang} - {"eng"})]
+    features = datasets.Features({"lang": datasets.ClassLabel(names=names), "text": datasets.Value("string")})
+    whole = datasets.Dataset.from_dict({"lang": [name for name, _ in ROWS], "text": [t for _, t in ROWS]}, features)
+    assert isinstance(whole[0]["lang"], int)
+    for source in (whole, whole.to_iterable_dataset(), {"a": whole}, whole.with_format("numpy")):
+        assert count_source(source, column="text", group_column="lang").groups == by_hand()
+    with pytest.raises(MwSError, match="column 'lang' contains int, not text"):
+        count_source(whole, column="lang")
+    unnamed = whole.cast_column("lang", datasets.Value("int64"))
+    with pytest.raises(MwSError, match="column 'lang' contains int, not text"):
+        count_source(unnamed, column="text", group_column="lang")
+
+
 @pytest.mark.parametrize(
     ("rows", "message"),
     [

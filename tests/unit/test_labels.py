@@ -78,7 +78,17 @@ def test_a_bad_label_is_refused_by_line(tmp_path: Path, text: str, line: int, wo
 
 
 @pytest.mark.parametrize(
-    "labels", [{"cats": "cat"}, {"cats": ["cat", ""]}, [("cats", "cat s"), ("cats", "ca ts")], ["cats"], 5, {"a": [1]}]
+    "labels",
+    [
+        {"cats": "cat"},
+        {"cats": ["cat", ""]},
+        [("cats", "cat s"), ("cats", "ca ts")],
+        ["cats"],
+        5,
+        {"a": [1]},
+        "",
+        np.array(5),
+    ],
 )
 def test_bad_labels_in_python_are_refused(labels: object):
     with pytest.raises(MwSError, match="labels"):

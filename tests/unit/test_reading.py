@@ -22,6 +22,7 @@ import threading
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -590,6 +591,7 @@ OTHER_VALUES = {
     "bytes": ([b"bytes"], {}, "element 0 .* bytes; expected str .*decode it"),
     "a number in a batch": (iter(["a", ["b", 3]]), {}, "batch 1 .* int"),
     "records of another field": ([{"body": "a"}], {}, "which field contains the text.*column="),
+    "an array without a dimension": (np.array("a text"), {}, "ndarray is not text"),
     "an array of numbers": (pa.array([1, 2]), {}, "contains int64"),
     "a table of another column": (pa.table({"a": ["x y"]}), {}, "columns here: a"),
     "a table of lists": (pa.table({"text": [["x y"]]}), {}, "column 'text': it contains list"),

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 from mws_hf.atomic import write_json, write_text
 from mws_hf.scoring.measures import BITS, GOLD, TEXT, Measure
 from mws_hf.text.markdown import markdown_table
+from mws_hf.text.phrases import counted
 
 _LOSES_TEXT = " (loses text)"
 
@@ -127,7 +128,7 @@ def markdown(comparison: Comparison) -> str:
     )
     parts = ["# Comparison of tokenizers", about]
     for gold in comparison.golds:
-        size = "; ".join([f"{gold['words']:,} words", *gold["remarks"]])
+        size = "; ".join([counted(gold["words"], "word"), *gold["remarks"]])
         parts.append(f"## {gold['name']} ({size})")
         parts += [_table(comparison, size, gold["name"]) for size in comparison.sizes]
     if not comparison.golds:

@@ -19,7 +19,7 @@ from mws_hf.report.pictures import COLORS, Point, bars, scatter
 from mws_hf.scoring.evaluation import EvaluationReport, evaluate
 from mws_hf.scoring.measures import BITS, GOLD, TEXT, number_cell
 from mws_hf.scoring.running_text import TextScores, score_text
-from mws_hf.text.phrases import token_change
+from mws_hf.text.phrases import counted, token_change
 from mws_hf.tokenizer.opened import Opened
 
 MAX_PAGE_BYTES = 1_000_000
@@ -199,7 +199,7 @@ def measure_rows(
         rows = {row.tokenizer: row for row in report.rows if row.gold == gold.name}
         figures = [GOLD["f1"].cell(rows[n].scores) for n in names]
         below = [f"{rows[n].interval[0]:.3f} to {rows[n].interval[1]:.3f}" for n in names]
-        about = f"{GOLD['f1'].about}, on {len(gold.words):,} words, with its 95 % interval; higher is better"
+        about = f"{GOLD['f1'].about}, on {counted(len(gold.words), 'word')}, with its 95 % interval; higher is better"
         found.append(MeasureRow(f"{GOLD['f1'].name}, {gold.name}", about, marked(figures, below, "up")))
     found += text_rows(_TEXT_MEASURES, [report.text.get(name) for name in names]) if report.text else []
     if report.bits:
@@ -239,9 +239,9 @@ def pictures(report: EvaluationReport, scores: Mapping[str, Mapping[str, TextSco
 def _measured_on(report: EvaluationReport, texts: Mapping[str, Sequence[str]], bits: Path | None) -> list[str]:
     """Return sentences about the reference segmentations and texts on which the tokenizers were measured."""
     sentences = [
-        f"Gold {gold.name}: {'; '.join([f'{len(gold.words):,} words', *gold.remarks])}." for gold in report.golds
+        f"Gold {gold.name}: {'; '.join([counted(len(gold.words), 'word'), *gold.remarks])}." for gold in report.golds
     ]
-    sentences += [f"Text {name}: {len(lines):,} lines." for name, lines in texts.items()]
+    sentences += [f"Text {name}: {counted(len(lines), 'line')}." for name, lines in texts.items()]
     return sentences + ([f"n-gram models were trained on {bits.name}."] if bits else [])
 
 

@@ -19,6 +19,7 @@ from mws_hf.scoring.ngram_model import NgramBits, bits_differences, ngram_bits
 from mws_hf.scoring.running_text import TextScores, lines_of, score_text
 from mws_hf.scoring.score_tables import RUNNING_TEXT, GoldRow, Table, gold_table, text_table
 from mws_hf.scoring.significance import PairedDifference, bootstrap_f1, check_resamples, difference, interval
+from mws_hf.text.phrases import counted
 from mws_hf.tokenizer.opened import Opened, open_tokenizer
 from mws_hf.tokenizer.places import named_sources
 from mws_hf.tokenizer.segmenting import Isolated
@@ -66,8 +67,8 @@ class EvaluationReport:
     def __repr__(self) -> str:
         """Name the tokenizers, gold files and texts; the figures are in `figures`, the tables in `to_markdown`."""
         tokenizers = ", ".join(dict.fromkeys([*self.text, *(row.tokenizer for row in self.rows)]))
-        golds = [f"gold {gold.name} ({len(gold.words):,} words)" for gold in self.golds]
-        texts = [f"text ({scores.words:,} words)" for scores in [*self.text.values()][:1]]
+        golds = [f"gold {gold.name} ({counted(len(gold.words), 'word')})" for gold in self.golds]
+        texts = [f"text ({counted(scores.words, 'word')})" for scores in [*self.text.values()][:1]]
         return f"EvaluationReport({tokenizers}; {', '.join(golds + texts)})"
 
     def _repr_markdown_(self) -> str:

@@ -13,6 +13,7 @@ from mws_hf.scoring.ngram_model import NgramBits
 from mws_hf.scoring.running_text import TextScores
 from mws_hf.scoring.significance import Difference, PairedDifference
 from mws_hf.text.markdown import markdown_table
+from mws_hf.text.phrases import counted
 
 RUNNING_TEXT = "running text"
 """Title of the table of running text."""
@@ -97,7 +98,7 @@ FIRST_OF_TEXT = ("tokens/word", "bytes/token", "vocabulary", "used", "words whol
 def gold_table(gold: Gold, rows: Sequence[GoldRow]) -> Table:
     """Return the table of one gold file, with a row for each tokenizer."""
     morphs = sum(len(entry.segmentations[0]) for entry in gold.words) / len(gold.words)
-    size = f"{len(gold.words):,} words, {morphs:.2f} morphs per word (file format: {gold.format})"
+    size = f"{counted(len(gold.words), 'word')}, {morphs:.2f} morphs per word (file format: {gold.format})"
     about = "; ".join([size, *gold.remarks])
     if gold.problems:
         about += f"; the first line left out: {gold.problems[0]}"
@@ -113,7 +114,7 @@ def text_table(
 ) -> Table:
     """Return the table of running text, with a row for each tokenizer; `bits` add two columns and remarks on them."""
     first = next(iter(text.values()))
-    about = f"{first.words:,} words, {first.bytes:,} bytes"
+    about = f"{counted(first.words, 'word')}, {first.bytes:,} bytes"
     if first.unspaced > 0.1:
         about += (
             f"; {first.unspaced:.0%} of the letters are of scripts without spaces, where a word is all text up to the "

@@ -72,10 +72,10 @@ def transplant_directory(
 
     Raises:
         MwSError: `init` is unknown; the output is the folder of the model or of the tokenizer; the model or the
-            tokenizer is missing; there are no .safetensors weights; their index names files outside of the folder; a
-            tensor with a row per token cannot be changed; a module of sentence-transformers has the old vocabulary in
-            it; a LoRA adapter is beside the weights; the tokenizer is slow; its ids.json is of another base; the model
-            has fewer rows than ids.
+            tokenizer is missing; there is no config.json, or there are no .safetensors weights; their index names files
+            outside of the folder; a tensor with a row per token cannot be changed; a module of sentence-transformers
+            has the old vocabulary in it; a LoRA adapter is beside the weights; the tokenizer is slow; its ids.json is
+            of another base; the model has fewer rows than ids.
     """
     source, target = model_folder(model), tokenizer_folder(tokenizer)
     refuse_overwriting([output], source, target)
@@ -85,6 +85,11 @@ def transplant_directory(
         open_tokenizer(folder, by_class=True).of_transformers for folder in (source, target)
     )
     shards, headers = read_shards(source)
+    if not (source / MODEL_FILE).is_file():
+        raise MwSError(
+            f"{source}: no {MODEL_FILE}, which has the vocabulary size and the ids of special tokens; copy it there, "
+            "or save the model with save_pretrained"
+        )
     weights = str(weights_file(source))
     tables = vocabulary_tables(tensors_in(source, shards, headers), settings)
     rows = usable_tables(tables, settings, source)

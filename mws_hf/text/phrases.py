@@ -3,6 +3,15 @@
 from __future__ import annotations
 
 
+def counted(number: int, noun: str) -> str:
+    """Return a number with a noun, which ends in "s" unless the number is 1.
+
+    >>> counted(1, "word"), counted(2500, "word"), counted(0, "line")
+    ('1 word', '2,500 words', '0 lines')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def token_change(before: int, after: int, base: str | None = None) -> str:
     """Return a phrase that compares two numbers of tokens of the same text.
 

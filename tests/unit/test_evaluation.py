@@ -228,6 +228,14 @@ def test_bytes_are_not_a_list_of_tokenizers():
         evaluate(b"out/one", text=["one line"])
 
 
+def test_one_word_and_one_line_are_singular(files):
+    (files / "single.tsv").write_text("locks\tlock s\n", encoding="utf-8")
+    report = evaluate(files / "good", files / "single.tsv", text=["locks"])
+    assert "single (1 word)" in repr(report)
+    assert "\n1 word, 2.00 morphs per word" in report.to_markdown() and "\n1 word, " in report.to_markdown()
+    assert "1 words" not in report.to_markdown()
+
+
 def test_a_report_is_short_and_has_its_figures_by_name(files):
     (files / "long.tsv").write_text(
         "".join(f"lock{'s' * k}\tlock {'s' * k}\n" for k in range(1, 400)), encoding="utf-8"

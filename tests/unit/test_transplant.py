@@ -505,6 +505,15 @@ def test_ids_that_tables_of_images_begin_at_are_refused(folder, tmp_path):
         transplant_directory(directory, folder / "larger", tmp_path / "new")
 
 
+@pytest.mark.parametrize("shard", ["1GB", "20KB"])
+def test_a_model_without_its_settings_is_refused(folder, tmp_path, shard):
+    directory, _ = make(folder, f"no-settings-{shard}", dtype=torch.float32, shard=shard)
+    (directory / "config.json").unlink()
+    with pytest.raises(MwSError, match=r"no config\.json"):
+        transplant_directory(directory, folder / "larger", tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+
+
 def test_what_does_not_fit_is_refused_with_the_reason(folder, surgeries, tmp_path):
     directory, model = make(folder, "unfit")
     with pytest.raises(MwSError, match="choose one of mean, quiet"):

@@ -7,9 +7,10 @@ from argparse import Namespace
 from mws_hf.atomic import output_lock
 from mws_hf.commands.evaluate import check_measured
 from mws_hf.commands.options import INPUTS, add_output, add_scoring, add_text, add_writing, parse_size
-from mws_hf.commands.outputs import aligned, claim_folder, counted, show_written
+from mws_hf.commands.outputs import aligned, claim_folder, show_written
 from mws_hf.commands.parser import Parser
 from mws_hf.commands.sources import Words
+from mws_hf.text.phrases import counted
 
 HELP = """
 Train MwS, BPE, WordPiece, Unigram, SentencePiece and Morfessor on the same words, and score all of them.

@@ -11,11 +11,12 @@ from mws_hf.commands.options import (
     parse_bytes,
     parse_size,
 )
-from mws_hf.commands.outputs import claim_file, counted, show_written
+from mws_hf.commands.outputs import claim_file, show_written
 from mws_hf.commands.parser import Parser
 from mws_hf.commands.sources import Words
 from mws_hf.text.capitals import with_capitals
 from mws_hf.text.pattern import DEFAULT_PATTERN, with_digits
+from mws_hf.text.phrases import counted
 
 HELP = """
 Count the words of text, or add up counts that were saved before. `mws train COUNTS` then trains without reading the

@@ -17,8 +17,9 @@ from mws_hf.commands.options import (
     parse_bytes,
     reading_of,
 )
-from mws_hf.commands.outputs import claim_folder, counted, show_written
+from mws_hf.commands.outputs import claim_folder, show_written
 from mws_hf.commands.parser import Parser
+from mws_hf.text.phrases import counted
 
 if TYPE_CHECKING:
     from mws_hf.encode.corpus import EncodedCorpus

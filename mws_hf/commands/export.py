@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mws_hf.commands.options import add_output, add_tokenizer, add_writing
-from mws_hf.commands.outputs import claim_file, claim_folder, counted, note, replaced, show_faults, show_written
+from mws_hf.commands.outputs import claim_file, claim_folder, note, replaced, show_faults, show_written
 from mws_hf.commands.parser import Parser
 from mws_hf.errors import MwSError, quoted
+from mws_hf.text.phrases import counted
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer as Backend

@@ -141,15 +141,6 @@ def note(text: str) -> None:
         print(printable(text), file=sys.stderr)
 
 
-def counted(number: int, one: str, many: str | None = None) -> str:
-    """Write a number with its noun.
-
-    >>> counted(1, "merge"), counted(2000, "merge"), counted(3, "entry", "entries")
-    ('1 merge', '2,000 merges', '3 entries')
-    """
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
-
-
 def aligned(rows: Sequence[Sequence[object]]) -> str:
     """Return rows, the header first, as an aligned table; numbers are aligned right, with four significant digits.
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from mws_hf.atomic import write_text
 from mws_hf.commands.evaluate import check_measured
 from mws_hf.commands.options import add_output, add_scoring, add_tokenizers, add_writing
-from mws_hf.commands.outputs import claim_file, counted, show_written
+from mws_hf.commands.outputs import claim_file, show_written
 from mws_hf.commands.parser import Parser
+from mws_hf.text.phrases import counted
 
 if TYPE_CHECKING:
     from mws_hf.report.entries import TrainingEvidence

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 from mws_hf.atomic import output_lock
 from mws_hf.commands.apostrophes import apostrophe_notice
 from mws_hf.commands.options import add_output, add_setting, add_writing, by_group, group_of, weight_of
-from mws_hf.commands.outputs import claim_folder, counted, note, replaced, save_card, show_written
+from mws_hf.commands.outputs import claim_folder, note, replaced, save_card, show_written
 from mws_hf.commands.parser import Parser
 from mws_hf.commands.sources import Words, entries_in
 from mws_hf.learn.defaults import DEFAULT_GRANULARITY
 from mws_hf.learn.settings import SETTINGS
 from mws_hf.text.capitals import steps_of
+from mws_hf.text.phrases import counted
 from mws_hf.text.symbols import DEFAULT_SPECIAL_TOKENS, check_required, special_roles
 
 if TYPE_CHECKING:

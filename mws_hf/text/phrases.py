@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 
-def counted(number: int, noun: str) -> str:
-    """Return a number with a noun, which ends in "s" unless the number is 1.
+def counted(number: int, one: str, many: str | None = None) -> str:
+    """Write a number with its noun; `many` is the plural of a noun that does not only take an "s".
 
-    >>> counted(1, "word"), counted(2500, "word"), counted(0, "line")
-    ('1 word', '2,500 words', '0 lines')
+    >>> counted(1, "merge"), counted(2000, "merge"), counted(3, "entry", "entries")
+    ('1 merge', '2,000 merges', '3 entries')
     """
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def token_change(before: int, after: int, base: str | None = None) -> str:

@@ -232,7 +232,7 @@ def test_one_word_and_one_line_are_singular(files):
     (files / "single.tsv").write_text("locks\tlock s\n", encoding="utf-8")
     report = evaluate(files / "good", files / "single.tsv", text=["locks"])
     assert "single (1 word)" in repr(report)
-    assert "\n1 word, 2.00 morphs per word" in report.to_markdown() and "\n1 word, " in report.to_markdown()
+    assert "\n1 word, 2.00 morphs per word" in report.to_markdown() and "\n1 word, 5 bytes" in report.to_markdown()
     assert "1 words" not in report.to_markdown()
 
 

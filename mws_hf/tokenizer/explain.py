@@ -232,9 +232,10 @@ def trace(backend: Tokenizer, text: str, tables: Tables | None = None) -> list[T
     for part in parts:
         symbols = list(part) if in_bytes else symbols_of(part, vocab, "characters")
         if len(symbols) > MAX_TRACED_SYMBOLS:
+            word, unit = (readable(part), "bytes") if in_bytes else (part, "characters")
             raise MwSError(
-                f"{quoted(part)}: has {len(symbols):,} {'bytes' if in_bytes else 'characters'}, and the merges of at "
-                f"most {MAX_TRACED_SYMBOLS:,} can be explained, because each step lists all tokens; give a shorter word"
+                f"{quoted(word)} has {len(symbols):,} {unit}, but the merges of at most {MAX_TRACED_SYMBOLS:,} can be "
+                "explained, because each step lists all tokens; give a shorter word"
             )
         steps = merge_trace(symbols, ranks)
         merged = steps[-1].tokens if steps else tuple(symbols)

@@ -18,6 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import AddedToken
 
+from mws_hf import MwSTrainer, extend
 from mws_hf.corpus.blocks import block_of
 from mws_hf.corpus.segmentations import GoldWord
 from mws_hf.encode.added_tokens import AddedTexts
@@ -31,6 +32,7 @@ from mws_hf.tokenization_mws import MwSTokenizer
 from mws_hf.tokenization_mws_fast import import_notebook
 from mws_hf.tokenizer.explain import trace
 from tests.encode_cases import ALPHABET, make_backend, make_byte_level, random_merges, rust_ids
+from tests.in_process import mws
 from tests.peak_memory import peak_of
 from tests.small_tokenizers import small_fast
 
@@ -95,6 +97,29 @@ def test_one_long_word_is_explained():
     with within(3):
         (traced,) = trace(backend, word)
     assert "".join(traced.tokens) == word and len(traced.steps) > 600
+
+
+def test_a_word_that_is_too_long_to_explain_or_to_require_is_an_error_at_once(tmp_path: Path):
+    word, tokenizer = "аб" * 150_000, small_fast()
+    in_bytes = MwSTrainer(n_merges=2, show_progress=False).train_from_counts({"дом": 3})
+    refused = (
+        ("' аб.* has 300,001 characters, but the merges of at most 10,000", lambda: tokenizer.explain(word)),
+        ("' аб.* has 600,001 bytes, but the merges of at most 10,000", lambda: in_bytes.explain(word)),
+        ("a required token may have at most 1,000", lambda: MwSTrainer(required=["дом", word])),
+        ("a required token may have at most 1,000", lambda: extend(tokenizer, {"дом": 3}, 9, required=[f" {word}"])),
+        ("the empty string cannot become a token", lambda: MwSTrainer(required=[""])),
+        ("the empty string cannot become a token", lambda: extend(tokenizer, {"дом": 3}, 9, required=["дом", ""])),
+    )
+    for message, call in refused:
+        with within(3), pytest.raises(MwSError, match=message) as caught:
+            call()
+        assert len(str(caught.value)) < 300
+    (tmp_path / "required.txt").write_text(f"дом\n{word}\n", encoding="utf-8")
+    (tmp_path / "text.txt").write_text("дом дома", encoding="utf-8")
+    code, _, errors = mws(
+        "train", tmp_path / "text.txt", "--required", tmp_path / "required.txt", "-o", tmp_path / "new"
+    )
+    assert code == 2 and "required.txt:2: " in errors and not (tmp_path / "new").exists()
 
 
 def test_one_word_is_looked_up_without_a_table_of_all_characters():

@@ -276,8 +276,8 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
             texts, pattern=pattern, special_tokens=special, length=length, show_progress=settings.show_progress
         )
         learned = learn(counted, settings)
-        model = bpe_model(*tokenizer_tables(special, learned.alphabet, learned.merges, kind), in_bytes=kind == "bytes")
-        new.backend_tokenizer.model = Spec({"model": model}).open().model  # the other parts stay as they are
+        vocab, merges = tokenizer_tables(special, learned.alphabet, learned.merges, kind)
+        new._tokenizer = _with_model(new.backend_tokenizer, bpe_model(vocab, merges, in_bytes=kind == "bytes"))
         self._restore_settings(new, special_tokens_map or {})
         plain = without_limits(new.backend_tokenizer)
         settle_leading_space(plain, False)
@@ -287,8 +287,17 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
     def _retrained_on_nothing(
         self, vocab_size: int, new_special_tokens: list[Any] | None, special_tokens_map: dict[str, str] | None
     ) -> MwSTokenizerFast:
-        """Let transformers retrain without text, which sets special tokens, post-processor and init arguments."""
-        new: MwSTokenizerFast = super().train_new_from_iterator(
+        """Let transformers retrain without text, which sets special tokens, post-processor and init arguments.
+
+        transformers would add the tokens of the file again, and those with a new name again by their old name.
+        """
+        init = {key: value for key, value in self.init_kwargs.items() if key != "added_tokens_decoder"}
+        state = {**vars(self), "init_kwargs": init}
+        holders = ("init_kwargs", "_special_tokens_map", "_extra_special_tokens")  # the last one is in transformers 5
+        worker = self._with(
+            **{name: _renamed(state[name], special_tokens_map or {}) for name in holders if name in state}
+        )
+        new: MwSTokenizerFast = super(MwSTokenizerFast, worker).train_new_from_iterator(
             iter(()),
             vocab_size,
             length=0,
@@ -368,6 +377,29 @@ def pretrained(name: str | os.PathLike[str]) -> MwSTokenizerFast:
 
     loaded: MwSTokenizerFast = MwSTokenizerFast.from_pretrained(pretrained_folder(name))
     return loaded
+
+
+def _renamed(value: Any, names: Mapping[str, str]) -> Any:
+    """Return a value with the special tokens in it renamed; lists and dicts are copied."""
+    if isinstance(value, dict):
+        return {key: _renamed(each, names) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_renamed(each, names) for each in value]
+    if isinstance(value, AddedToken) and value.content in names:
+        return AddedToken(**{**value.__getstate__(), "content": names[value.content]})
+    return names.get(value, value) if isinstance(value, str) else value
+
+
+def _with_model(backend: Tokenizer, model: Mapping[str, Any]) -> Tokenizer:
+    """Return a tokenizer with another model, in the form of tokenizer.json, that contains all its added tokens.
+
+    Assigning a model would leave the added tokens with the ids that they have under the old model.
+    """
+    spec = Spec.of(backend).raw
+    added = [{**token, "id": model["vocab"][token["content"]]} for token in spec["added_tokens"]]
+    changed = Spec({**spec, "model": model, "added_tokens": added}).open()
+    changed.encode_special_tokens = backend.encode_special_tokens
+    return changed
 
 
 def _known_id(backend: Tokenizer, token: str) -> int:

@@ -306,6 +306,28 @@ def test_retraining_learns_mws_and_keeps_the_settings():
     assert (second.eos_token, second.pad_token) == ("</s>", "<pad>")
 
 
+@pytest.mark.parametrize("alphabet", ["bytes", "characters"])
+def test_a_loaded_tokenizer_is_retrained_with_one_token_per_id(alphabet, tmp_path):
+    special = ["</s>", "<pad>", "<user>"]
+    first = quiet(vocab_size=400, special_tokens=special, alphabet=alphabet).train_from_iterator(["одно два три"])
+    first.add_tokens(["<tag>"])
+    first.save_pretrained(tmp_path / "first")
+    loaded = MwSTokenizerFast.from_pretrained(tmp_path / "first", extra_special_tokens={"image_token": "<image>"})
+    loaded.sep_token = "<sep>"
+    renamed = {"</s>": "<eos>", "<user>": "<human>", "<image>": "<picture>"}
+    for names in ({}, renamed):
+        new = loaded.train_new_from_iterator([TEXT], 500, special_tokens_map=names)
+        assert sorted(new.get_vocab().values()) == list(range(len(new)))
+        expected = [names.get(token, token) for token in (*special, "<image>", "<sep>")]
+        added = {token: number for number, token in enumerate(expected)} | {"<tag>": len(new) - 1}
+        assert new.get_added_vocab() == added
+        assert (new.eos_token, new.image_token, new.sep_token) == (expected[0], expected[3], "<sep>")
+        new.save_pretrained(tmp_path / "new")
+        assert MwSTokenizerFast.from_pretrained(tmp_path / "new").get_vocab() == new.get_vocab()
+        text = "одно</s><eos>два<tag><human><user>три<picture>"
+        assert new.decode(new.encode(text)) == text
+
+
 # the largest sum of letters that may be weighed, for compositions without a price
 LARGEST = (2**62 - 1) // 256
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import tempfile
 from dataclasses import dataclass
@@ -43,6 +44,8 @@ if TYPE_CHECKING:
     from mws_hf.learn.vocabulary import LearnedVocabulary
     from mws_hf.tokenizer.explain import Explanation, WordEvidence
     from mws_hf.tokenizer.opened import Opened
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, eq=False)
@@ -250,8 +253,8 @@ class PortableMixin:
 
         Raises:
             MwSError: the directory cannot be written, another run is writing to it, there is a prefix, the name of a
-                chat template cannot be the name of a file, or a part of the tokenizer is written in Python. Errors of
-                the upload are raised by transformers.
+                chat template cannot be the name of a file, a special token would not be decoded to itself, or a part
+                of the tokenizer is written in Python. Errors of the upload are raised by transformers.
         """
         from mws_hf.cards.card import stage_card
 
@@ -322,9 +325,9 @@ class PortableMixin:
         filename_prefix: str | None = None,
     ) -> tuple[str, ...]:
         """Let transformers write its files, then rewrite tokenizer_config.json and write the other files."""
-        parent: Any = super()
+        own, parent = cast("Any", self), cast("Any", super())
         files = parent._save_pretrained(save_directory, file_names, legacy_format, filename_prefix)
-        backend = self.to_backend()
+        backend = self._with_named_tokens(self.to_backend())
         more = self._kept_files() if self.training is None else self.training.files(merges_digest(backend))
         if backend.truncation is not None or backend.padding is not None:  # of past calls, which other programs apply
             backend = without_limits(backend)
@@ -334,8 +337,44 @@ class PortableMixin:
             (directory / name).unlink(missing_ok=True)
         config = load_json(directory / CONFIG_FILE)
         config["model_specific_special_tokens"] = self._tokens_by_name()
+        for side in ("padding_side", "truncation_side"):  # transformers keeps only the sides given at loading
+            if getattr(own, side) != getattr(type(own), side):
+                config[side] = getattr(own, side)
         written = write_files(directory, backend, config, more)
         return tuple(file for file in dict.fromkeys((*files, *map(str, written))) if Path(file).is_file())
+
+    def _with_named_tokens(self, backend: Tokenizer) -> Tokenizer:
+        """Return a backend that contains all special tokens, also those that are only named, as by ``pad_token = ...``.
+
+        transformers adds them when it loads the folder, and other programs read them only from tokenizer.json.
+        """
+        own: Any = self
+        added = {token.content for token in backend.get_added_tokens_decoder().values()}
+        roles = {token: role for role, token in own.special_tokens_map.items() if isinstance(token, str)}
+        for token in [token for token in own.all_special_tokens if token not in added]:
+            role = roles.get(token, "special token")
+            if self.is_byte_level:
+                check_added_tokens([token], role)
+            backend = without_limits(backend)
+            backend.add_special_tokens([token])
+            logger.warning(
+                "%s %r is a special token only in the saved tokenizer (id %d); call add_special_tokens before you save",
+                role, token, backend.token_to_id(token),
+            )  # fmt: skip
+        return backend
+
+    def _get_padding_truncation_strategies(self, *args: Any, **kwargs: Any) -> Any:
+        """Raise MwSError if texts are to be padded with a token that is only named; transformers raises a TypeError."""
+        own, parent = cast("Any", self), cast("Any", super())
+        try:
+            return parent._get_padding_truncation_strategies(*args, **kwargs)
+        except TypeError as error:
+            if own.pad_token is None or own.pad_token_id is not None:
+                raise
+            raise MwSError(
+                f"pad_token {own.pad_token!r} is not a token of this tokenizer; add it with "
+                f"add_special_tokens({{'pad_token': {own.pad_token!r}}}), and then resize the embeddings of the model"
+            ) from error
 
     def _tokens_by_name(self) -> dict[str, str]:
         """Return the special tokens that have names of their own, such as ``image_token``."""

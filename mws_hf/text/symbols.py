@@ -275,8 +275,12 @@ def byte_level_merges(alphabet: Iterable[str], merges: Iterable[tuple[str, str]]
     return character_merges(alphabet) + [(to_byte_level(left), to_byte_level(right)) for left, right in merges]
 
 
-def check_added_tokens(tokens: Sequence[str]) -> None:
+def check_added_tokens(tokens: Sequence[str], name: str = "added token") -> None:
     """Check that a byte-level decoder returns added tokens unchanged.
+
+    Args:
+        tokens: the tokens.
+        name: the name of such a token in the error.
 
     Raises:
         MwSError: a token would decode to another string, because all its characters stand for bytes, and some of them
@@ -291,7 +295,7 @@ def check_added_tokens(tokens: Sequence[str]) -> None:
     for token in tokens:
         if bytes_of(token) != token.encode():
             found = readable(token)
-            raise MwSError(f"added token {token!r} would decode to {found!r} in a byte-level tokenizer; use ASCII only")
+            raise MwSError(f"{name} {token!r} would decode to {found!r} in a byte-level tokenizer; use ASCII only")
 
 
 BYTE_TOKENS: tuple[str, ...] = tuple(f"<0x{byte:02X}>" for byte in range(256))

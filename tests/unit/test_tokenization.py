@@ -210,6 +210,56 @@ def test_saved_directories_load_alike_in_all_classes(tmp_path, make, alphabet):
     assert Tokenizer.from_file(str(tmp_path / "tokenizer.json")).encode(text).ids == ids
 
 
+@pytest.mark.parametrize("make", [small_fast, small_slow])
+@pytest.mark.parametrize(("token", "more"), [("<sep>", 1), ("ab", 0)])
+def test_special_tokens_that_are_only_named_are_saved_for_every_reader(make, token, more, tmp_path, caplog):
+    tokenizer = make(alphabet="bytes")
+    tokenizer.sep_token = token
+    with caplog.at_level(logging.WARNING):
+        tokenizer.save_pretrained(tmp_path)
+    assert f"sep_token '{token}' is a special token only in the saved tokenizer" in caplog.text
+    text = f"the abab{token}b"
+    expected = Tokenizer.from_file(str(tmp_path / "tokenizer.json")).encode(text)
+    for kind in (MwSTokenizerFast, MwSTokenizer, AutoTokenizer):
+        loaded = kind.from_pretrained(tmp_path)
+        assert (loaded.encode(text), loaded.sep_token, len(loaded)) == (expected.ids, token, len(tokenizer) + more)
+        assert loaded.sep_token_id in expected.ids
+
+
+@pytest.mark.parametrize("make", [small_fast, small_slow])
+@pytest.mark.parametrize(
+    ("role", "value", "words"), [("pad_token_id", 7, "pad_token 'Ą' would"), ("sep_token", "é", "sep_token 'é' would")]
+)
+def test_a_byte_level_tokenizer_that_could_not_be_loaded_is_not_saved(make, role, value, words, tmp_path):
+    tokenizer = make(alphabet="bytes")
+    setattr(tokenizer, role, value)
+    with pytest.raises(MwSError, match=words):
+        tokenizer.save_pretrained(tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize("make", [small_fast, small_slow])
+def test_padding_with_a_token_that_is_only_named_is_an_error(make):
+    tokenizer = make()
+    tokenizer.pad_token = "[PAD]"
+    for call in (lambda: tokenizer(["a", "b c"], padding=True), lambda: tokenizer.pad({"input_ids": [[1], [1, 2]]})):
+        with pytest.raises(MwSError, match=r"'\[PAD\]' is not a token .* add_special_tokens\(\{'pad_token': '\[PAD\]'"):
+            call()
+    tokenizer.pad_token = "ab"
+    assert tokenizer(["a", "a b c"], padding="longest")["input_ids"][0][-1] == tokenizer.convert_tokens_to_ids("ab")
+
+
+@pytest.mark.parametrize("make", [small_fast, small_slow])
+def test_sides_that_are_changed_later_are_saved(make, tmp_path):
+    for padding, truncation in (("left", "right"), ("right", "left"), ("right", "right")):
+        tokenizer = make()
+        tokenizer.padding_side, tokenizer.truncation_side = padding, truncation
+        tokenizer.save_pretrained(tmp_path)
+        for kind in (type(tokenizer), AutoTokenizer):
+            loaded = kind.from_pretrained(tmp_path)
+            assert (loaded.padding_side, loaded.truncation_side) == (padding, truncation)
+
+
 def test_empty_constructors_are_lossless():
     for tokenizer in (MwSTokenizerFast(), MwSTokenizer()):
         assert tokenizer.decode(tokenizer.encode("Перечит 漢")) == "Перечит 漢"

@@ -229,6 +229,7 @@ def table(rows: list[dict[str, Any]]) -> str:
         for each in rows
     )
     about = (
+        "# Pretrained tokenizers, compared with BPE and SentencePiece Unigram of the same text\n\n"
         "Figures are MwS / BPE / Unigram of the same text. If there are fewer figures, the last ones were not measured."
     )
     return f"{about}\n\n{tabulated(lines)}\n"

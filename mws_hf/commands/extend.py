@@ -141,7 +141,7 @@ def _extended(given: Namespace, source: Source, output: Path) -> tuple[dict[str,
         keep_apart=apart,
         show_progress=show_progress,
     )
-    texts = {"held out": held_out, "protected, held out": unseen}
+    texts = {"held-out text": held_out, "held-out protected text": unseen}
     for name in given.also:
         texts[name] = list(islice((line for line in read_documents([name], reading) if line.strip()), MAX_HELD_OUT))
     before = Tokenizer.from_str(json.dumps(original.spec))

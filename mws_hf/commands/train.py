@@ -167,11 +167,17 @@ def _summary(result: dict[str, Any]) -> str:
     base = result["vocab_size"] - morphs - compositions - required
     asked = result["vocab_size_asked"]
     short = f" of the {asked:,} that were asked for" if asked is not None and result["vocab_size"] < asked else ""
+    gloss, is_classic = "morphs joined to frequent stems and words", result["criterion"] == "classic"
+    kinds = [
+        morphs and f"{counted(morphs, 'merge')} {'by the original MwS score' if is_classic else 'inside morphs'}",
+        compositions and counted(compositions, "frequency merge") + (f" ({gloss})" if morphs else ""),
+        required and f"{counted(required, 'merge')} for --required",
+    ]
+    shown = [kind for kind in kinds if kind]
+    and_ = ("", " and ", ", and ", ", and ")[len(shown)]
     lines = [
         f"{result['directory']}: {counted(result['vocab_size'], 'token')}{short}: "
-        f"{counted(morphs, 'merge')} inside morphs, "
-        f"{counted(compositions, 'frequency merge')} (morphs joined to frequent stems and words), "
-        f"{f'{required:,} for --required, ' if required else ''}and {base:,} bytes, characters and special tokens",
+        f"{', '.join(shown)}{and_}{base:,} bytes, characters and special tokens",
         f"trained on {counted(result['word_types'], 'distinct word')} in {result['seconds']} s; "
         f"{result['bytes_per_token']:.2f} bytes per token of this text",
     ]

@@ -187,7 +187,7 @@ def labels_of_groups(
     {'': ()}
     """
     names, by_group = list(groups), labels if isinstance(labels, Mapping) else {}
-    here = ", ".join(name for name in names if name) or "none is named"
+    here = ", ".join(name for name in names if name) or "the text names none"
     if unknown := sorted(set(by_group) - set(names)):
         raise MwSError(
             f"labels are given for group {', '.join(map(repr, unknown))}, but the text has no such group "

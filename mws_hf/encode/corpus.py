@@ -310,7 +310,7 @@ class EncodedCorpus:
         index = operator.index(index)
         position = index + len(self) if index < 0 else index
         if not 0 <= position < len(self):
-            raise IndexError(f"document {index} of {len(self)}")
+            raise IndexError(f"there is no document {index}; the corpus has {len(self):,} documents")
         shard = int(np.searchsorted(self._documents, position, side="right")) - 1
         return shard, position - int(self._documents[shard])
 
@@ -325,7 +325,7 @@ class EncodedCorpus:
         """
         start, stop = operator.index(start), operator.index(stop)
         if not 0 <= start <= stop <= self.n_tokens:
-            raise IndexError(f"ids [{start}, {stop}) of {self.n_tokens}")
+            raise IndexError(f"there are no ids from {start} to {stop}; the corpus has {self.n_tokens:,} ids")
         first = max(0, int(np.searchsorted(self._tokens, start, side="right")) - 1)
         pieces: list[np.ndarray] = []
         for shard in range(first, len(self.ids)):

@@ -48,7 +48,7 @@ class BlockDataset(Dataset):
     def __getitem__(self, index: int) -> dict[str, torch.Tensor]:
         index = operator.index(index)
         if not -len(self) <= index < len(self):
-            raise IndexError(f"block {index} of {len(self)}")
+            raise IndexError(f"there is no block {index}; the corpus has {len(self):,} blocks")
         start = (index % len(self)) * self.block_size
         ids = torch.from_numpy(self.corpus.tokens(start, start + self.block_size).astype(np.int64))
         return {"input_ids": ids, "labels": ids.clone()}

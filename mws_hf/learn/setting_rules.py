@@ -289,14 +289,14 @@ def check_range(name: str, value: Any, takes: Range, *, optional: bool = False) 
     if (optional and value is None) or (takes.word and isinstance(value, str) and value == takes.word):
         return
     if takes.whole and (isinstance(value, bool) or not isinstance(value, Integral)):
-        raise SettingError(name, value, f"is not a whole number; give one from {takes.least} up")
+        raise SettingError(name, value, f"is not a whole number; give a whole number of at least {takes.least}")
     # An integer is compared as it is, because one of more than 308 digits cannot become a float.
     number: Any = math.nan if isinstance(value, bool) or not isinstance(value, Real) else value
     if takes.least <= number <= takes.most and not (takes.above and number == takes.least):
         return
     if takes.whole and number < takes.least:
         problem = "negative" if number < 0 else "too small"
-        raise SettingError(name, value, f"is {problem}; give a number from {takes.least} up")
+        raise SettingError(name, value, f"is {problem}; give a number of at least {takes.least}")
     bounds = f" from {takes.least} " + ("up" if takes.most >= NUMBER.most else f"to {takes.most}")
     bounds = f" greater than {takes.least}" if takes.above else "" if takes.least == -math.inf else bounds
     word, advice = f", or {takes.word!r}" if takes.word else "", f"; {takes.advice}" if takes.advice else ""

@@ -334,9 +334,9 @@ def training_documents(train: Sequence[str], held_out: Sequence[str]) -> list[st
     kept = [document for document in train if document not in unseen]
     if not held_out or not all(held_out) or len(kept) < 2:
         raise MwSError(
-            "n-gram bits per byte need held-out text without empty lines, and at least two other lines to train on; "
-            f"there are {len(held_out):,} held-out lines, and {len(kept):,} of the {len(train):,} training lines are "
-            "not among them"
+            "n-gram bits per byte need held-out text without empty lines, and at least two training lines that are not "
+            f"in that text; there are {len(held_out):,} held-out lines, and {len(kept):,} of the {len(train):,} "
+            "training lines are not among them"
         )
     return kept
 

@@ -199,7 +199,8 @@ class Rewritten:
         if found != expected:
             token = min(found.items() ^ expected.items(), key=str)[0]
             raise MwSError(
-                f"token {token!r} would get id {found.get(token)} instead of {expected.get(token)}; report this"
+                f"token {token!r} would get id {found.get(token)} instead of {expected.get(token)}; "
+                "please report this as a bug of mws_hf"
             )
 
     @cached_property

@@ -107,7 +107,9 @@ def extension_summary(found: dict[str, Any]) -> str:
     ]
     if found["trimmed"]:
         dropped = _by_reason(found["trimmed"]["dropped"])
-        rows.append(f"removed first: {dropped} tokens, which make up {found['trimmed']['uses_lost']:.2%} of all uses")
+        rows.append(
+            f"removed first: {dropped} tokens, which make up {100 * found['trimmed']['uses_lost']:.2f} % of all uses"
+        )
     if found["retired_tokens"]:
         rows.append(
             f"{len(found['retired_tokens']):,} unused tokens and {len(found['dropped_merges']):,} merges removed; "
@@ -119,7 +121,7 @@ def extension_summary(found: dict[str, Any]) -> str:
         changed = f"{text['lines_changed']:,} of {text['lines']:,} lines segmented differently"
         if text["words"]:
             length = f"{words_before:.3f} -> {words_after:.3f} tokens per word, {length}"
-            changed = f"{text['words_changed']:.1%} of words and {changed}"
+            changed = f"{100 * text['words_changed']:.1f} % of words and {changed}"
         rows.append(f"{name}: {length}, {changed}")
     return "\n".join(rows)
 
@@ -210,7 +212,7 @@ def trim_summary(found: Mapping[str, Any]) -> str:
             continue
         more = second / first - 1
         rows.append(
-            f"{name}: {first:,} -> {second:,} tokens ({more:+.2%}), {text['uses_lost']:.2%} of uses lost, unigram "
-            f"model {bits_before:.4f} -> {bits_after:.4f} bits per byte"
+            f"{name}: {first:,} -> {second:,} tokens ({100 * more:+.2f} %), {100 * text['uses_lost']:.2f} % of uses "
+            f"lost, unigram model {bits_before:.4f} -> {bits_after:.4f} bits per byte"
         )
     return "\n".join(rows)

@@ -242,7 +242,7 @@ def retire(base: Base, learned: LearnedTokens, uses: Longs) -> dict[str, int]:
     retired = {token: base.vocab[token] for token in sorted(base.vocab.keys() - remaining, key=base.vocab.__getitem__)}
     if words := words_among(base, retired):
         _logger.warning(
-            "%d of %d retired tokens are whole words that the given texts do not use, such as %s; if a language must "
+            "%d of %d replaced tokens are whole words that the given texts do not use, such as %s; if a language must "
             "stay as it is, give more text of it",
             len(words), len(retired), ", ".join(map(repr, words[-3:])),
         )  # fmt: skip

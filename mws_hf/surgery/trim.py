@@ -25,6 +25,7 @@ from mws_hf.kernels import Longs
 from mws_hf.learn.setting_rules import Range, check_range
 from mws_hf.surgery.base import Base, IdMap, Rewritten, count_ids, open_base
 from mws_hf.surgery.ids import renumbered_tokenizer
+from mws_hf.text.phrases import counted
 from mws_hf.text.symbols import BYTE_CHARACTERS, BYTE_TOKENS, each_text
 from mws_hf.tokenizer.merging import merge_steps, ranked
 
@@ -135,9 +136,9 @@ def trim(
     ids.update({number: place for place, number in enumerate(sorted(base.vocab[token] for token in remaining))})
     if len(remaining) == len(base.vocab):
         _logger.warning(
-            "no token is dropped, because each has at least %s use(s), or must stay (added tokens, bytes, tokens to "
+            "no token was removed, because each is used at least %s, or must stay (added tokens, bytes, tokens to "
             "keep, and their parts); the new tokenizer equals the old one",
-            min_count,
+            counted(min_count or 1, "time"),
         )
     spec = renumbered_tokenizer(base.spec, ids)
     spec["model"]["merges"] = base.merges_among(remaining)

@@ -114,7 +114,6 @@ def run(home: Path, mutant: Mutant, limit: float) -> dict[str, object]:
     """Run the tests for one fault, and return a row of the results."""
     place, began = home / "mws_hf" / mutant.file, time.monotonic()
     whole = place.read_text(encoding="utf-8")
-    line = whole[: whole.find(mutant.before)].count("\n") + 1
     try:
         place.write_text(mutated(whole, mutant), encoding="utf-8")
         tests = [str(next(home.glob(f"tests/*/test_{name}.py")).relative_to(home)) for name in mutant.tests.split()]
@@ -124,7 +123,7 @@ def run(home: Path, mutant: Mutant, limit: float) -> dict[str, object]:
     finally:
         place.write_text(whole, encoding="utf-8")
     by = ENDLESS if code is None else SURVIVED if code == 0 else failed[0] if failed else f"pytest ended with {code}"
-    return {**mutant._asdict(), "line": line, "by": by, "seconds": round(time.monotonic() - began)}
+    return {**mutant._asdict(), "by": by, "seconds": round(time.monotonic() - began)}
 
 
 def table(rows: list[dict[str, object]], listed: int) -> str:
@@ -135,16 +134,18 @@ def table(rows: list[dict[str, object]], listed: int) -> str:
 
     caught = sum(row["by"] != SURVIVED for row in rows)
     lines = [
+        "# Faults that were inserted into the code, and the tests that detect them",
+        "",
         f"The tests detect {caught} of {len(rows)} inserted faults. `scripts/checks/mutants.tsv` lists "
         f"{listed - len(rows)} more, which were not run (`python scripts/checks/mutants.py`).",
         "",
-        "| | position | fault | first test that fails |",
+        "| | file | fault | first test that fails |",
         "|---|---|---|---|",
     ]
     for number, row in enumerate(rows, start=1):
         fault = f"{code(row['before'])} → {code(row['after']) if row['after'] else 'nothing'}"
         by = str(row["by"]) if row["by"] in (SURVIVED, ENDLESS) else code(str(row["by"]).removeprefix("tests/"))
-        lines.append(f"| {number} | {row['file']}:{row['line']} | {fault} | {by} |")
+        lines.append(f"| {number} | {row['file']} | {fault} | {by} |")
     return "\n".join(lines) + "\n"
 
 
@@ -166,7 +167,7 @@ def main() -> None:
         for number in wanted:
             mutant = mutants[number - 1]
             known[mutant[:3]] = row = run(home, mutant, asked.limit)
-            print(f"{number:3} {row['file']}:{row['line']}  {row['by']}  {row['seconds']} s", flush=True)
+            print(f"{number:3} {row['file']}  {row['by']}  {row['seconds']} s", flush=True)
             rows = [known[each[:3]] for each in mutants if each[:3] in known]
             RESULTS.write_text(json.dumps(rows, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
             RESULTS.with_suffix(".md").write_text(table(rows, len(mutants)), encoding="utf-8")

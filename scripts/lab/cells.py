@@ -235,8 +235,22 @@ def keep(experiment: Experiment, new: Iterable[Row], results: Path = RESULTS) ->
         lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in kept)
         write_text(results / f"{experiment.name}.jsonl", lines)
         by = f"By `scripts/lab run {experiment.name}`."
-        parts = filter(None, [f"# {experiment.title}", *experiment.module.table(kept), by])
+        parts = [f"# {experiment.title}", *_without_empty_sections(experiment.module.table(kept)), by]
         write_text(results / f"{experiment.name}.md", "\n\n".join(parts) + "\n")
+
+
+def _without_empty_sections(parts: Iterable[str]) -> list[str]:
+    """Leave out empty parts of a page, and each heading without content, because some cells have no row yet.
+
+    >>> _without_empty_sections(["## 8,000", "", "## 16,000", "| a table |"])
+    ['## 16,000', '| a table |']
+    """
+    found: list[str] = []
+    for part in filter(None, parts):
+        if part.startswith("## ") and "\n" not in part and found and found[-1].startswith("## "):
+            found.pop()
+        found.append(part)
+    return found[:-1] if found and found[-1].startswith("## ") and "\n" not in found[-1] else found
 
 
 def measure(experiment: Experiment, place: Place, due: Sequence[Cell], until: float = float("inf")) -> Iterator[Row]:

@@ -370,11 +370,11 @@ def test_the_command_writes_a_directory_and_reports(folder):
     assert done.returncode == 0 and done.stderr == "", done.stderr
     told = json.loads(done.stdout)
     assert told["new_tokens"] == 50 and told["vocabulary"] == open_base(folder / "out").next_id
-    held_out, english = told["texts"]["held out"], told["texts"][str(folder / "en.txt")]
+    held_out, english = told["texts"]["held-out text"], told["texts"][str(folder / "en.txt")]
     assert held_out["lines"] == 2 and held_out["tokens"][1] < held_out["tokens"][0]
     assert english["tokens"][0] == english["tokens"][1] and english["words_changed"] == 0
     card = (folder / "out" / "README.md").read_text(encoding="utf-8")
-    change = "| held out | {:.3f} | {:.3f} |".format(*held_out["tokens_per_word"])
+    change = "| held-out text | {:.3f} | {:.3f} |".format(*held_out["tokens_per_word"])
     assert "| base | base |" in card and "50 tokens added" in card and change in card
     assert "On held-out text, it needs " in card and f"On {folder / 'en.txt'}, it needs as many tokens as base." in card
     people = mws(*arguments, "-o", folder / "out2")
@@ -452,7 +452,7 @@ def test_the_command_protects_and_tells_how_other_such_text_fares(tmp_path):
     arguments = ["extend", base, tmp_path / "tr.txt", "--add", 40, "-q", "--json"]
     done = mws(*arguments, "--protect", tmp_path / "old.txt", "-o", tmp_path / "kept")
     assert done.returncode == 0, done.stderr
-    unseen = json.loads(done.stdout)["texts"]["protected, held out"]
+    unseen = json.loads(done.stdout)["texts"]["held-out protected text"]
     assert unseen["lines"] >= 1 and unseen["lines_changed"] == 0
     assert mws(*arguments, "-o", tmp_path / "free").returncode == 0
     before, kept, free = (Tokenizer.from_file(str(tmp_path / n / "tokenizer.json")) for n in ("base", "kept", "free"))
@@ -470,7 +470,7 @@ def test_whole_words_that_are_retired_are_told_of(caplog):
     with caplog.at_level(logging.WARNING):
         extension = extend(gpt2_like(), words, 20, replace=russian())
     retired = words_among(extension.base, extension.retired)
-    assert retired and f"{len(retired)} of 20 retired tokens are whole words" in caplog.text
+    assert retired and f"{len(retired)} of 20 replaced tokens are whole words" in caplog.text
     assert repr(retired[-1]) in caplog.text and extension_figures(extension, {})["retired_words"] == retired
 
 

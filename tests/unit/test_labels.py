@@ -293,7 +293,7 @@ def test_labels_of_a_group_are_those_of_its_list_alone(counts: WordCounts):
 def test_labels_of_no_known_group_are_refused(mixture: dict[str, WordCounts], labels: object, message: str):
     with pytest.raises(MwSError, match=message):
         quiet(labels=labels).learn(mixture)
-    with pytest.raises(MwSError, match=r"for group 'one', but the text has no such group \(groups: none is named\)"):
+    with pytest.raises(MwSError, match=r"group 'one', but the text has no such group \(groups: the text names none\)"):
         quiet(labels={"one": {"cats": "cat s"}}).learn(mixture["one"])
 
 

@@ -70,7 +70,7 @@ def test_a_trimming_that_drops_nothing_says_so(caplog):
     base = base_of("gemma")
     everything = trim(base, np.full(base.next_id, 3, np.int64), min_count=3)
     assert everything.spec == base.spec and everything.dropped == {} and everything.uses_lost == 0
-    assert "no token is dropped, because each has at least 3 use(s), or must stay" in caplog.text
+    assert "no token was removed, because each is used at least 3 times, or must stay" in caplog.text
     caplog.clear()
     named = trim(base, ENGLISH[:1], min_count=1000, keep=[*base.vocab])
     assert named.spec == base.spec and "the new tokenizer equals the old one" in caplog.text
@@ -204,7 +204,7 @@ def test_trim_and_extend_are_one_command_with_one_map(folder):
     assert all(base.id_to_token(int(o)) == both.id_to_token(n) for o, n in found.items() if n is not None)
     for text in (*CODE, *russian(), *turkish(), *ADVERSARIAL):
         assert both.decode(ids(both, text)) == base.decode(ids(base, text))
-    held_out = told["texts"]["held out"]["tokens"]
+    held_out = told["texts"]["held-out text"]["tokens"]
     assert held_out[1] < 0.7 * held_out[0]
 
 

@@ -83,7 +83,7 @@ def _written_file(path: str | os.PathLike[str]) -> Path:
     target = Path(os.path.realpath(path)) if os.path.islink(path) else Path(path)
     if target.is_dir():
         raise MwSError(f"{path}: is a folder; name a file to write")
-    _refuse_broken_link(target)
+    _check_not_broken_link(target)
     if target.exists() and not target.is_file():
         raise MwSError(f"{path}: is a device or a pipe; name a file to write")
     return target
@@ -107,13 +107,13 @@ def check_name(path: str | os.PathLike[str]) -> None:
         raise MwSError(f"{os.fspath(path)}: no file can have this name, because it {problem}; choose another name")
 
 
-def _refuse_broken_link(path: Path) -> None:
+def _check_not_broken_link(path: Path) -> None:
     """Raise MwSError if an output is a link to nothing, or one of several links that point to each other."""
     if path.is_symlink() and not path.exists():
         raise MwSError(f"{path}: is a broken link; remove it, or name another output")
 
 
-def refuse_overwriting(outputs: Iterable[PathLike], *inputs: Inputs) -> None:
+def check_not_overwriting(outputs: Iterable[PathLike], *inputs: Inputs) -> None:
     """Raise MwSError if an output is the same file or folder as an input, even under another name or through a link.
 
     Args:
@@ -151,7 +151,7 @@ def check_output(path: str | os.PathLike[str], *, folder: bool) -> None:
     target = Path(path)
     try:
         target = target if folder else _written_file(path)
-        _refuse_broken_link(target)
+        _check_not_broken_link(target)
         if folder and target.is_file():
             raise MwSError(f"{target}: is a file; name a folder to write")
         place = target if folder else target.absolute().parent

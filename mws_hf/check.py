@@ -42,7 +42,7 @@ from mws_hf.tokenizer.layout import (
     STOCK_FILE,
     TEMPLATE_FILES,
     TOKENIZER_FILE,
-    Of,
+    FileKind,
     files,
     matching,
 )
@@ -282,7 +282,7 @@ def _foreign_files(folder: CheckedFolder) -> Iterator[Finding]:
             f"{EVIDENCE_FILE} from the folder that `mws train` or save_pretrained of our classes wrote"
         )
         yield Finding("warning", "no-record", message)
-    for name in files(folder.directory, Of.FOREIGN):
+    for name in files(folder.directory, FileKind.FOREIGN):
         if str(name) in (ADDED_FILE, *NOTEBOOK_FILES):  # compared above, or read only by import_notebook
             continue
         other = has_other_tokens(folder.directory / name, folder.backend)

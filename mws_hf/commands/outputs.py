@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mws_hf.atomic import Inputs, check_output, json_text, output_lock, refuse_overwriting, staged
+from mws_hf.atomic import Inputs, check_not_overwriting, check_output, json_text, output_lock, staged
 from mws_hf.errors import MwSError, printable
-from mws_hf.tokenizer.layout import CARD_FILE, TOKENIZER_FILE, Of, matching, patterns
+from mws_hf.tokenizer.layout import CARD_FILE, TOKENIZER_FILE, FileKind, matching, patterns
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -30,16 +30,16 @@ def claim_folder(
 
     Args:
         output: the folder; it need not exist.
-        *inputs: the inputs of the command, as for `refuse_overwriting`.
+        *inputs: the inputs of the command, as for `check_not_overwriting`.
         force: whether a finished output may be replaced.
         results: globs of files that only this command writes when it has finished.
         resumed: globs of files of an unfinished output that a repeated run continues; they only must not be inputs.
     """
-    globs = (*patterns(*(kind for kind in Of if kind is not Of.CARD)), *results)
+    globs = (*patterns(*(kind for kind in FileKind if kind is not FileKind.CARD)), *results)
     written = (path for name in (*globs, *resumed, CARD_FILE) for path in output.glob(name))
-    refuse_overwriting([output], *inputs)
+    check_not_overwriting([output], *inputs)
     check_output(output, folder=True)
-    refuse_overwriting(written, *inputs)
+    check_not_overwriting(written, *inputs)
     if (finished := matching(output, globs)) and not force:
         more = f" and {len(finished) - 3} more" if len(finished) > 3 else ""
         names = ", ".join(map(str, finished[:3]))
@@ -48,7 +48,7 @@ def claim_folder(
 
 def claim_file(output: Path, *inputs: Inputs, force: bool) -> None:
     """Raise MwSError, before any work, if an output file is an input, cannot be written, or exists without `force`."""
-    refuse_overwriting([output], *inputs)
+    check_not_overwriting([output], *inputs)
     check_output(output, folder=False)
     if output.exists() and not force:
         raise MwSError(f"{output}: already exists; give --force to replace it, or name another file")
@@ -67,7 +67,7 @@ def replaced(output: Path, head: str = TOKENIZER_FILE) -> Iterator[Path]:
     from mws_hf.cards.card import is_free, warn_of_edited_card
 
     free = is_free(output)
-    kinds = (kind for kind in Of if kind not in (Of.CARD, Of.MODEL, Of.WEIGHTS))
+    kinds = (kind for kind in FileKind if kind not in (FileKind.CARD, FileKind.MODEL, FileKind.WEIGHTS))
     with output_lock(output), staged(output, (*patterns(*kinds), *([CARD_FILE] * free)), head) as stage:
         try:
             yield stage

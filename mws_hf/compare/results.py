@@ -85,16 +85,16 @@ def write_tables(comparison: Comparison, folder: Path) -> None:
     write_text(folder / "results.md", markdown(comparison))
 
 
-def _of(measure: Measure, prefix: str = "") -> Callable[[Row], str]:
+def _figure_cell(measure: Measure, prefix: str = "") -> Callable[[Row], str]:
     return lambda row: measure.cell({measure.key: row.get(prefix + measure.key)})
 
 
 _OF_GOLD: dict[str, Callable[[Row], str]] = {
-    "F1": _of(GOLD["f1"]),
+    "F1": _figure_cell(GOLD["f1"]),
     "95 %": lambda row: f"{row['f1_low']:.3f}-{row['f1_high']:.3f}" if "f1" in row else "",
-    "precision": _of(GOLD["precision"]),
-    "recall": _of(GOLD["recall"]),
-    "tokens/gold word": _of(GOLD["tokens_per_word"]),
+    "precision": _figure_cell(GOLD["precision"]),
+    "recall": _figure_cell(GOLD["recall"]),
+    "tokens/gold word": _figure_cell(GOLD["tokens_per_word"]),
     "MwS minus this": lambda row: (
         "{mws_ahead_f1:+.3f} ({mws_ahead_low:+.3f} to {mws_ahead_high:+.3f})".format(**row)
         if "mws_ahead_f1" in row
@@ -104,11 +104,11 @@ _OF_GOLD: dict[str, Callable[[Row], str]] = {
 }
 _OF_TEXT: dict[str, Callable[[Row], str]] = {
     TEXT["fertility"].short: lambda row: (
-        _of(TEXT["fertility"], "text_")(row)
+        _figure_cell(TEXT["fertility"], "text_")(row)
         + (_LOSES_TEXT if _loses_text(row) and "text_bits_per_byte" not in row else "")
     ),
-    TEXT["bytes_per_token"].short: _of(TEXT["bytes_per_token"], "text_"),
-    BITS.short: lambda row: _of(BITS, "text_")(row) + (_LOSES_TEXT if _loses_text(row) else ""),
+    TEXT["bytes_per_token"].short: _figure_cell(TEXT["bytes_per_token"], "text_"),
+    BITS.short: lambda row: _figure_cell(BITS, "text_")(row) + (_LOSES_TEXT if _loses_text(row) else ""),
 }
 _OF_TRAINING: dict[str, Callable[[Row], str]] = {
     "vocabulary size": lambda row: f"{row['n_tokens']:,}",

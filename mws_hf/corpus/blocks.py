@@ -3,18 +3,18 @@ r"""Read documents as blocks of UTF-8 bytes (`Block`), which any thread can coun
 A document is a JSON-lines record, a row of a table, or an element of an iterator. In a text file it is a line (with its
 line end), the whole file, or the stream, as the caller chooses. A stream is the whole file, too, but it is read in
 blocks. It is divided only at positions that no pre-token of the scanner's patterns can cross, and where no pre-token
-depends on the text after the position. Such a position is called a cut. Therefore the counts of a stream are the same
-as those of one scan of the whole file. There are two kinds of cuts:
+depends on the text after the position. Such a position is called a division point. Therefore the counts of a
+stream are the same as those of one scan of the whole file. There are two kinds of division points:
 
 1. between a non-space and a space U+0020. In no alternative of the patterns does a space follow anything except a
-   space, and every greedy run or lookahead before the cut ends in the same way at a space and at the end of the text.
+   space, and every greedy run or lookahead before the point ends in the same way at a space and at the end of the text.
 2. between ``\r`` or ``\n`` and a non-space that is not a slash, even after normalization. Only ``[\r\n]*``,
    ``[\r\n/]*`` and ``\s*[\r\n]`` match line ends, and they stop there. ``\s+(?!\S)``, the only lookahead, is tried only
    on white space without line ends.
 
 A marker for capitals (`text.capitals`) moves before the space of its word. If the text gets such markers, the first
-kind of cut is made only if the space is followed by an ASCII character that is not an uppercase letter. If special
-tokens contain spaces, only the second kind of cut is made, so that no such token is divided.
+kind of division is made only if the space is followed by an ASCII character that is not an uppercase letter. If special
+tokens contain spaces, only the second kind of division is made, so that no such token is divided.
 
 Unicode normalization may come after the division, because no normal form joins, reorders or creates characters across a
 space or a line end. The ends of blocks depend only on the source, so that a resumed run gets the same blocks.
@@ -65,7 +65,7 @@ MAX_UNDIVIDED_BYTES = 10_000_000
 """The most bytes of a document without a position where it can be divided; they could all be a single pre-token."""
 MAX_BYTES_WITHOUT_KERNELS = 1 << 19
 """Bytes of text up to which loading the kernels would take longer than encoding without them."""
-_NEAR_BYTES = 1 << 10  # at the end of a block, where a cut is searched first
+_NEAR_BYTES = 1 << 10  # at the end of a block, where a division point is searched first
 _PIECE_BYTES = 4 << 20  # of a file that is read as a whole
 _FIRST_BYTES = 1 << 16  # that are read before a buffer for a whole block is made
 _RETURNS = bytes.maketrans(b"\r", b"\n")
@@ -108,12 +108,14 @@ class Block:
         for index in np.flatnonzero(np.diff(self.offsets) > MAX_UNDIVIDED_BYTES).tolist():
             at, end = self.offsets[index : index + 2].tolist()
             while end - at > MAX_UNDIVIDED_BYTES:
-                cut = _text_cut(self.text[at : at + MAX_UNDIVIDED_BYTES].tobytes(), MAX_UNDIVIDED_BYTES, STREAM)
-                if not cut:
-                    raise self._uncut(index, at)
-                at += cut
+                point = _text_division_point(
+                    self.text[at : at + MAX_UNDIVIDED_BYTES].tobytes(), MAX_UNDIVIDED_BYTES, STREAM
+                )
+                if not point:
+                    raise self._undivided_error(index, at)
+                at += point
 
-    def _uncut(self, index: int, at: int) -> MwSError:
+    def _undivided_error(self, index: int, at: int) -> MwSError:
         """Return the error for a document that cannot be divided from byte `at` of the buffer on."""
         name, byte = self.where(index), at - int(self.offsets[index])
         if self.start is not None:
@@ -183,7 +185,7 @@ def _count_lines(data: npt.NDArray[np.uint8]) -> int:
     return int(np.count_nonzero(data == 0x0A))
 
 
-def last_cut(text: bytes, start: int = 0, division: bytes = STREAM) -> int:
+def last_division_point(text: bytes, start: int = 0, division: bytes = STREAM) -> int:
     """Find the last position at which a text can be divided (the module describes them); return 0 if there is none.
 
     The position is never among the last four bytes, because a character may continue in the next block.
@@ -199,21 +201,21 @@ def last_cut(text: bytes, start: int = 0, division: bytes = STREAM) -> int:
     return found.start() if found else 0
 
 
-def _text_cut(buffer: bytes | bytearray, size: int, division: bytes | None) -> int:
+def _text_division_point(buffer: bytes | bytearray, size: int, division: bytes | None) -> int:
     """Find the last position at which ``buffer[:size]`` can be divided; return 0 if there is none.
 
-    If `division` is None, it is the end of the last line, otherwise the position that `last_cut` finds. The last bytes
-    are searched first, because the position is nearly always there.
+    If `division` is None, it is the end of the last line, otherwise the position that `last_division_point` finds. The
+    last bytes are searched first, because the position is nearly always there.
     """
     if division is None:
         return buffer.rfind(b"\n", 0, size) + 1
     near = max(0, size - _NEAR_BYTES)
-    cut = last_cut(bytes(buffer[near:size]), 4 if near else 0, division)
-    if cut or not near:
-        return near + cut
+    point = last_division_point(bytes(buffer[near:size]), 4 if near else 0, division)
+    if point or not near:
+        return near + point
     if all(buffer.find(mark, 0, size) < 0 for mark in b" \r\n"):
         return 0
-    return last_cut(bytes(buffer[:size]), 0, division)
+    return last_division_point(bytes(buffer[:size]), 0, division)
 
 
 def line_offsets(buffer: bytearray, size: int) -> npt.NDArray[np.int64]:
@@ -264,17 +266,17 @@ def text_blocks(
             if strict and (at := buffer.find(0, seen, stop)) >= 0:
                 raise nul_fault(bytes(buffer[-byte % 4 : stop]), line + buffer.count(b"\n", 0, at) + 1, byte + at)
             marks = buffer.translate(_RETURNS) if by_return else buffer
-            cut = stop if last else _text_cut(marks, room, division)
-            rest = bytes(memoryview(buffer)[cut:stop])
+            point = stop if last else _text_division_point(marks, room, division)
+            rest = bytes(memoryview(buffer)[point:stop])
             seen = len(rest)
-            end = cut or stop  # if the text cannot be divided here, more is read, or `Block` raises an error
+            end = point or stop  # if the text cannot be divided here, more is read, or `Block` raises an error
             offsets = line_offsets(marks, end) if lines else np.array([0, end], np.int64)
             start = (str(name), line, byte) if strict else None
             block = Block(buffer, offsets, partial(_line_name, name, line), start)
-            if cut:
+            if point:
                 yield block
                 line += len(block) if lines else _count_lines(block.data)
-                byte += cut
+                byte += point
 
 
 def _filled(stream: Any, rest: bytes, room: int) -> tuple[bytearray, int]:

@@ -80,7 +80,7 @@ def read_labels(source: OneList) -> tuple[GoldWord, ...]:
             rows.append((f"labels, entry {number}", *_parsed_entry(entry)))
         except MwSError as reason:
             problems.append(f"labels, entry {number}: {reason}")
-    _refuse(problems, rows)
+    _raise_for_problems(problems, rows)
     return merge_alternatives((word, found) for _, word, found in rows)
 
 
@@ -213,7 +213,7 @@ def _read_file(file: Path) -> tuple[GoldWord, ...]:
         )
     if found.format == "words":
         rows = [(f"{file}:{number}", word, alternatives) for number, word, alternatives in found.rows]
-        _refuse(found.problems, rows)
+        _raise_for_problems(found.problems, rows)
     for problem in found.problems[:MAX_SHOWN_PROBLEMS]:
         _logger.warning("a label is left out: %s", problem)
     if len(found.problems) > MAX_SHOWN_PROBLEMS:
@@ -221,7 +221,7 @@ def _read_file(file: Path) -> tuple[GoldWord, ...]:
     return found.words
 
 
-def _refuse(problems: Iterable[str], rows: Iterable[tuple[str, str, tuple[Morphs, ...]]]) -> None:
+def _raise_for_problems(problems: Iterable[str], rows: Iterable[tuple[str, str, tuple[Morphs, ...]]]) -> None:
     """Raise MwSError if there are problems, or if a word, in any letter case, has different segmentations in two rows.
 
     Args:

@@ -117,12 +117,12 @@ def _quotes_fit(name: PathLike, how: Reading) -> bool:
         return False
     try:
         rows = _parsed(stored_lines(name, how), True, csv.QUOTE_MINIMAL)
-        return not any(_holds_rows(row) for row, _ in rows)
+        return not any(_contains_rows(row) for row, _ in rows)
     except MwSError:
         return False
 
 
-def _holds_rows(row: list[str]) -> bool:
+def _contains_rows(row: list[str]) -> bool:
     """Return whether a row spans several lines, and each of them has as many tabs as a whole row."""
     lines = "\t".join(row).removesuffix("\n").split("\n") if len(row) > 1 else []
     return len(lines) > 1 and all(line.count("\t") == len(row) - 1 for line in lines)

@@ -252,7 +252,7 @@ class Source:
         for group, kind in self.kinds:
             counted = advance if kind.is_stored or not self.files else None
             if self.group_column is None:
-                yield _of_group(group, kind.blocks(division=splitter.division, advance=counted))
+                yield _with_group(group, kind.blocks(division=splitter.division, advance=counted))
             else:
                 yield _by_group(kind.groups(self.group_column, counted))
         if self.lists or self.lexicon:
@@ -349,7 +349,7 @@ def _loaded(group: str, file: CountsFile) -> Iterator[tuple[str, Columns]]:
         yield group or own, columns
 
 
-def _of_group(group: str, blocks: Iterable[Block]) -> Iterator[GroupBlock]:
+def _with_group(group: str, blocks: Iterable[Block]) -> Iterator[GroupBlock]:
     """Yield every block with its group; unlike `zip`, this keeps no reference to the last block."""
     for block in blocks:
         yield group, block

@@ -132,7 +132,7 @@ def as_word_counts(counts: Any, splitter: Splitter | None = None) -> WordCounts:
         isinstance(part, of_a_group) or hasattr(part, "to_dict") for part in counts.values()
     ):
         return WordCounts.from_groups({name: as_word_counts(part, splitter) for name, part in counts.items()})
-    return _of_mapping(counts.to_dict() if hasattr(counts, "to_dict") else counts, splitter or Splitter())
+    return _count_mapping(counts.to_dict() if hasattr(counts, "to_dict") else counts, splitter or Splitter())
 
 
 def count_mapping(
@@ -159,10 +159,10 @@ def count_mapping(
     >>> list(count_mapping({"кот": 2, "кое-кто": 1}).items())
     [(' кот', 2), (' кое', 1), ('-кто', 1)]
     """
-    return _of_mapping(mapping, Splitter(pattern, normalization))
+    return _count_mapping(mapping, Splitter(pattern, normalization))
 
 
-def _of_mapping(mapping: Mapping[str, int], splitter: Splitter) -> WordCounts:
+def _count_mapping(mapping: Mapping[str, int], splitter: Splitter) -> WordCounts:
     """Count the words of a mapping as `count_mapping` does."""
     if not isinstance(mapping, Mapping):
         raise MwSError(

@@ -182,11 +182,11 @@ def _dispatcher(allocates: bool, inner: bool, more: dict[str, Any], function: Ca
                 compiled = numba.njit(cache=True, **options)(function)
     compile_one = compiled._compile_for_args  # the method for a signature that is not compiled yet
 
-    def compile_alone(*arguments: Any, **named: Any) -> Any:
+    def compile_locked(*arguments: Any, **named: Any) -> Any:
         with _NUMBA_LOCK:
             return compile_one(*arguments, **named)
 
-    compiled._compile_for_args = compile_alone
+    compiled._compile_for_args = compile_locked
     return compiled
 
 

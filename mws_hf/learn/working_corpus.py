@@ -4,7 +4,7 @@ A position is the point after a character, where a boundary can be. `WorkingCorp
 neighboring tokens whose occurrences have the largest sum of position values. If the value of
 a position is the weight of its word, this is frequency BPE. If it is large where a boundary is improbable, the learner
 finds morphs. The time of a merge depends on the number of
-occurrences that it replaces. `tests/twins/engine.py` is a readable implementation that learns the same merges.
+occurrences that it replaces. `tests/reference/engine.py` is a readable implementation that learns the same merges.
 
 Merges that are already known are applied word by word, as a BPE tokenizer does, without counting pairs.
 """

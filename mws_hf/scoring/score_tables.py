@@ -43,7 +43,7 @@ class GoldRow:
     behind_best: Difference | None = None
 
 
-def _of_scores(measure: Measure) -> Callable[[GoldRow], str]:
+def _score_cell(measure: Measure) -> Callable[[GoldRow], str]:
     return lambda row: measure.cell(row.scores)
 
 
@@ -80,12 +80,12 @@ GOLD_COLUMNS: dict[str, Callable[[GoldRow], str]] = {
     "tokenizer": lambda row: row.tokenizer,
     "F1": lambda row: GOLD["f1"].cell(row.scores),
     "95 %": lambda row: f"{row.interval[0]:.3f}-{row.interval[1]:.3f}",
-    **{GOLD[key].short: _of_scores(GOLD[key]) for key in ("precision", "recall", "macro_f1", "morph_f1", "exact")},
+    **{GOLD[key].short: _score_cell(GOLD[key]) for key in ("precision", "recall", "macro_f1", "morph_f1", "exact")},
     "EMMA-2": lambda row: f"{row.emma2.f1:.3f}",
     "μc": lambda row: f"{row.consistency.f1:.3f}",
     "μe": lambda row: f"{row.consistency.edit_distance:.2f}",
     "MorphScore": lambda row: GOLD["morphscore"].cell(row.scores) if row.scores.morphscore_words else "-",
-    **{GOLD[key].short: _of_scores(GOLD[key]) for key in ("over_segmented", "under_segmented", "tokens_per_word")},
+    **{GOLD[key].short: _score_cell(GOLD[key]) for key in ("over_segmented", "under_segmented", "tokens_per_word")},
     "behind best": lambda row: (
         f"{row.behind_best.f1:.3f} ({row.behind_best.low:.3f}-{row.behind_best.high:.3f})" if row.behind_best else ""
     ),

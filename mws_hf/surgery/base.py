@@ -33,7 +33,16 @@ from mws_hf.text.capitals import MARKER, restore_capitals
 from mws_hf.text.symbols import BYTE_TOKENS, bytes_of, to_byte_level
 from mws_hf.tokenizer.backend import check_added
 from mws_hf.tokenizer.file import content_of, load_json, load_settings, read_spec, roles_in
-from mws_hf.tokenizer.layout import ADDED_FILE, CONFIG_FILE, IDS_FILE, MAP_FILE, TOKENIZER_FILE, Of, files, patterns
+from mws_hf.tokenizer.layout import (
+    ADDED_FILE,
+    CONFIG_FILE,
+    IDS_FILE,
+    MAP_FILE,
+    TOKENIZER_FILE,
+    FileKind,
+    files,
+    patterns,
+)
 from mws_hf.tokenizer.links import copy_inside
 from mws_hf.tokenizer.opened import Opened, open_tokenizer
 from mws_hf.tokenizer.places import tokenizer_folder
@@ -172,7 +181,7 @@ class Rewritten:
             MwSError: `source` has no tokenizer, or the directory cannot be written.
         """
         home = None if source is None else tokenizer_folder(source)
-        with staged(Path(directory), patterns(Of.SETTINGS, Of.FOREIGN, Of.CHANGE)) as stage:
+        with staged(Path(directory), patterns(FileKind.SETTINGS, FileKind.FOREIGN, FileKind.CHANGE)) as stage:
             for name, record in {**(records or {}), **self.records}.items():
                 write_json(stage / name, record)
             write_json(stage / TOKENIZER_FILE, self.spec, indent=2, end="")
@@ -183,11 +192,11 @@ class Rewritten:
             settings = load_settings(config)
             named = config.read_text(encoding="utf-8") if config.is_file() else ""
             modules = [Path(file.name) for file in home.glob("*.py") if file.stem in named]  # copied, never run
-            for file in (*files(home, Of.SETTINGS), *modules):
+            for file in (*files(home, FileKind.SETTINGS), *modules):
                 copy_inside(home, file, stage)
             if (changed := renumbered_config(settings, self.old_ids)) != settings:
                 write_json(stage / CONFIG_FILE, changed, indent=2)
-        return [str(name) for name in files(home, Of.FOREIGN)]
+        return [str(name) for name in files(home, FileKind.FOREIGN)]
 
     def check_ids(self, expected: Mapping[str, int | None]) -> None:
         """Raise MwSError unless `tokenizers` gives each token its expected id.

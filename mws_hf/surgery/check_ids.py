@@ -12,7 +12,7 @@ from tokenizers import Tokenizer
 from mws_hf.surgery.ids import model_ids, model_rows, processor_ids, unknown_ids
 from mws_hf.tokenizer.backend import HIGHEST_ID
 from mws_hf.tokenizer.file import chat_templates, content_of, load_settings, roles_in, tokens_by_name
-from mws_hf.tokenizer.layout import CONFIG_FILE, MAP_FILE, NAMED_TEMPLATES, TOKENIZER_FILE, Of, matching, patterns
+from mws_hf.tokenizer.layout import CONFIG_FILE, MAP_FILE, NAMED_TEMPLATES, TOKENIZER_FILE, FileKind, matching, patterns
 from mws_hf.tokenizer.spec import Spec
 
 
@@ -64,7 +64,7 @@ def named_ids(
         if backend.token_to_id(content) is None:
             message = f"{CONFIG_FILE}: {name} {content!r} is not a token of {TOKENIZER_FILE}, so it would get a new id"
             yield Finding("error", "token-unknown", message)
-    for file in patterns(Of.MODEL):
+    for file in patterns(FileKind.MODEL):
         yield from _model_ids(file, load_settings(directory / file), backend, spec.highest_id + 1)
     yield from _in_template(directory, settings, backend)
 

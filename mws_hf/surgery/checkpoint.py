@@ -16,10 +16,10 @@ from typing import Any, BinaryIO
 import torch
 from safetensors import SafetensorError, safe_open
 
-from mws_hf.atomic import refuse_overwriting, staged, write_json
+from mws_hf.atomic import check_not_overwriting, staged, write_json
 from mws_hf.errors import MwSError
 from mws_hf.surgery.base import read_ids
-from mws_hf.surgery.companions import copy_companions, refuse_adapter
+from mws_hf.surgery.companions import check_no_adapter, copy_companions
 from mws_hf.surgery.embeddings import TransplantReport, fit_settings, mix_rows, new_table
 from mws_hf.surgery.ids import model_rows
 from mws_hf.surgery.model_tables import (
@@ -32,7 +32,7 @@ from mws_hf.surgery.model_tables import (
     weights_file,
 )
 from mws_hf.tokenizer.file import load_json, load_settings
-from mws_hf.tokenizer.layout import IDS_FILE, MODEL_FILE, Of, files, patterns
+from mws_hf.tokenizer.layout import IDS_FILE, MODEL_FILE, FileKind, files, patterns
 from mws_hf.tokenizer.links import copy_inside, file_inside
 from mws_hf.tokenizer.opened import open_tokenizer
 from mws_hf.tokenizer.places import model_folder, tokenizer_folder
@@ -40,7 +40,7 @@ from mws_hf.tokenizer.places import model_folder, tokenizer_folder
 logger = logging.getLogger(__name__)
 _COPIED_BYTES = 16 << 20
 """The number of bytes that are copied at once."""
-_OF_OLD = (Of.TOKENIZER, Of.SETTINGS, Of.FOREIGN, Of.RECORD, Of.CHANGE, Of.MODEL, Of.WEIGHTS)
+_OLD_FILES = tuple(kind for kind in FileKind if kind is not FileKind.CARD)
 """Files of a model that are never copied as they are: its old tokenizer, its weights, and settings with ids."""
 
 
@@ -78,8 +78,8 @@ def transplant_directory(
             of another base; the model has fewer rows than ids.
     """
     source, target = model_folder(model), tokenizer_folder(tokenizer)
-    refuse_overwriting([output], source, target)
-    refuse_adapter(source)
+    check_not_overwriting([output], source, target)
+    check_no_adapter(source)
     settings = load_settings(source / MODEL_FILE)
     old_tokenizer, new_tokenizer = (
         open_tokenizer(folder, by_class=True).of_transformers for folder in (source, target)
@@ -99,7 +99,7 @@ def transplant_directory(
         table.name: new_table(_read_tensor(source / shards[table.name], table.name), table, mixtures)
         for table in tables
     }
-    with staged(Path(output), patterns(*_OF_OLD), head=MODEL_FILE) as stage:
+    with staged(Path(output), patterns(*_OLD_FILES), head=MODEL_FILE) as stage:
         left = copy_companions(source, stage, {*shards.values(), weights})
         size = 0
         for file in sorted(set(shards.values())):
@@ -108,7 +108,7 @@ def transplant_directory(
             size += rewrite_shard(source / file, stage / file, inside)
         if weights not in shards.values():
             write_json(stage / weights, _resized_index(load_json(source / weights), size, tables, changed), indent=2)
-        for name in patterns(Of.MODEL):
+        for name in patterns(FileKind.MODEL):
             if (source / name).is_file():
                 settings = load_settings(file_inside(source, name))
                 fit_settings(settings, name, old_tokenizer, new_tokenizer, len(mixtures))
@@ -116,7 +116,7 @@ def transplant_directory(
                     _text_part(settings)["vocab_size"] = len(mixtures)
                 write_json(stage / name, settings, indent=2)
         modules = [path.name for path in sorted(target.glob("*.py"))]
-        for own_file in (*files(target, Of.TOKENIZER, Of.SETTINGS, Of.RECORD), *modules):
+        for own_file in (*files(target, FileKind.TOKENIZER, FileKind.SETTINGS, FileKind.RECORD), *modules):
             copy_inside(target, own_file, stage)
     if left:
         logger.warning(

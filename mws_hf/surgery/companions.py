@@ -10,24 +10,24 @@ from mws_hf.cards.card import is_untouched
 from mws_hf.errors import MwSError
 from mws_hf.surgery.model_tables import tensors_of, vocabulary_tables
 from mws_hf.tokenizer.file import load_json, load_settings
-from mws_hf.tokenizer.layout import MODEL_FILE, Of, files, is_of
+from mws_hf.tokenizer.layout import MODEL_FILE, FileKind, files, is_kind
 from mws_hf.tokenizer.links import copy_inside, file_inside
 
 ADAPTER_FILE = "adapter_config.json"
 _MERGE = "merge it first: peft.PeftModel.from_pretrained(...).merge_and_unload().save_pretrained(DIR)"
-_REPLACED = (Of.TOKENIZER, Of.SETTINGS, Of.FOREIGN, Of.RECORD, Of.CHANGE, Of.MODEL)
+_REPLACED = (FileKind.TOKENIZER, FileKind.SETTINGS, FileKind.FOREIGN, FileKind.RECORD, FileKind.CHANGE, FileKind.MODEL)
 """Files that are not copied: those of the old tokenizer, and settings of the model, which are rewritten."""
 _TOKEN_FIELDS = ("trainable_token_indices", "token_indices")
 """Fields of an adapter's settings that contain ids: those of LoRA and of TrainableTokensConfig."""
 
 
-def refuse_adapter(model: Path) -> None:
+def check_no_adapter(model: Path) -> None:
     """Raise MwSError if a LoRA adapter is in the model's folder, because transformers loads both together."""
     if (model / ADAPTER_FILE).is_file():
         raise MwSError(f"{model / ADAPTER_FILE}: transformers loads this adapter together with the weights; {_MERGE}")
 
 
-def refuse_token_adapter(model: Any) -> None:
+def check_no_token_adapter(model: Any) -> None:
     """Raise MwSError if an adapter of a model in memory depends on the old vocabulary in a way that cannot be changed.
 
     It contains ids of single tokens, or norms over all embeddings (DoRA).
@@ -102,11 +102,11 @@ def _names_below(path: Path, model: Path) -> list[Path]:
 
 def _old_vocabulary(model: Path, name: Path, settings: Mapping[str, Any], parts: Collection[str]) -> str | None:
     """Return the reason why a file depends on the old vocabulary, for a message; None if it does not depend on it."""
-    if is_of(name.name, Of.TOKENIZER, Of.FOREIGN):
+    if is_kind(name.name, FileKind.TOKENIZER, FileKind.FOREIGN):
         return "belongs to another tokenizer"
     if name.name == ADAPTER_FILE and (field := _token_field(load_settings(file_inside(model, name)))):
         return f"has ids of the old tokenizer ({field})"
-    if not is_of(name.name, Of.WEIGHTS):
+    if not is_kind(name.name, FileKind.WEIGHTS):
         return None
     if len(name.parts) > 1 and name.suffix == ".safetensors":
         tables = vocabulary_tables(tensors_of(file_inside(model, name)), settings)

@@ -21,7 +21,7 @@ from tokenizers import Tokenizer
 from mws_hf.errors import MwSError, SettingError
 from mws_hf.learn.setting_rules import Range, check_range
 from mws_hf.surgery.base import IdMap, Spelling, raw_bytes
-from mws_hf.surgery.companions import refuse_token_adapter
+from mws_hf.surgery.companions import check_no_token_adapter
 from mws_hf.surgery.ids import SIZES, Role, Successor, renumber_model
 from mws_hf.surgery.model_tables import Table, Tensor, usable_tables, vocabulary_tables
 from mws_hf.text.symbols import ROLES
@@ -106,7 +106,7 @@ def transplant(
             f"{type(model).__name__} is not a model of transformers; load one with AutoModelForCausalLM, or call "
             "transplant_directory for a model on disk"
         )
-    refuse_token_adapter(model)
+    check_no_token_adapter(model)
     settings = json.loads(model.config.to_json_string(use_diff=False))
     shapes = {name: Tensor(str(tensor.dtype), tuple(tensor.shape)) for name, tensor in model.state_dict().items()}
     tables = vocabulary_tables(shapes, settings)

@@ -29,7 +29,7 @@ from mws_hf.tokenizer.layout import (
     STOCK_FILE,
     TEMPLATE_FILES,
     TOKENIZER_FILE,
-    Of,
+    FileKind,
     files,
     matching,
 )
@@ -201,7 +201,9 @@ def raise_no_vocabulary(name: str | None, place: Path | None = None) -> None:
     if not name:
         return
     place = place or Path(name)
-    found = files(place, Of.FOREIGN) if os.path.isdir(place) else [Path(place.name)] if os.path.isfile(place) else []
+    found = (
+        files(place, FileKind.FOREIGN) if os.path.isdir(place) else [Path(place.name)] if os.path.isfile(place) else []
+    )
     if beside := ", ".join(str(path) for path in found if path.name not in (ADDED_FILE, *NOTEBOOK_FILES)):
         raise MissingTokenizerError(
             f"{name}: {beside} is a file of another program, which mws_hf does not read; convert it to a "

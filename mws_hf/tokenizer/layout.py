@@ -1,4 +1,4 @@
-"""List the files of a tokenizer's folder: the part that each belongs to, and those that a save must remove.
+"""List the files of a tokenizer's folder: the kind of each of them, and those that a save must remove.
 
 Saving, copying and checking all use this list. A name may be a glob, relative to the folder.
 """
@@ -10,8 +10,8 @@ from enum import Enum
 from pathlib import Path
 
 
-class Of(Enum):
-    """The part of a tokenizer or a model that a file in their folder belongs to."""
+class FileKind(Enum):
+    """The kind of a file in the folder of a tokenizer or a model, by what it describes."""
 
     TOKENIZER = "the tokenizer that every program loads"
     SETTINGS = "the settings of the tokenizer's class, and its chat templates"
@@ -34,20 +34,24 @@ TEMPLATE_FILES = ("chat_template.jinja", NAMED_TEMPLATES)
 NOTEBOOK_FILES = ("vocabulary.json", "merges.json")
 
 LAYOUT = {
-    Of.TOKENIZER: (TOKENIZER_FILE,),
-    Of.SETTINGS: (CONFIG_FILE, MAP_FILE, *TEMPLATE_FILES, "chat_template.json", STOCK_FILE),
-    Of.FOREIGN: (
+    FileKind.TOKENIZER: (TOKENIZER_FILE,),
+    FileKind.SETTINGS: (CONFIG_FILE, MAP_FILE, *TEMPLATE_FILES, "chat_template.json", STOCK_FILE),
+    FileKind.FOREIGN: (
         *(ADDED_FILE, "vocab.json", "vocab.txt", "merges.txt"),  # of transformers 4
         *NOTEBOOK_FILES,
         *("*tekken*.json", "tiktoken.model", "*.tiktoken", "tokenizer*.model", "tokenizer.model.v*", "spiece.model"),
         *("sentencepiece*.model", "spm.model", "spm_char.model", "*.spm", "prophetnet.tokenizer", "entity_vocab.json"),
         *("vocab.bpe", "encoder.json", "bpe.codes", "vocab.model"),
     ),
-    Of.RECORD: (RECORD_FILE, EVIDENCE_FILE),
-    Of.CHANGE: (IDS_FILE, RETIRED_FILE, TRIM_FILE),
-    Of.CARD: (CARD_FILE,),
-    Of.MODEL: (MODEL_FILE, "generation_config.json", "params.json"),  # the last one of Mistral's and Meta's own loaders
-    Of.WEIGHTS: (
+    FileKind.RECORD: (RECORD_FILE, EVIDENCE_FILE),
+    FileKind.CHANGE: (IDS_FILE, RETIRED_FILE, TRIM_FILE),
+    FileKind.CARD: (CARD_FILE,),
+    FileKind.MODEL: (
+        MODEL_FILE,
+        "generation_config.json",
+        "params.json",
+    ),  # the last one of Mistral's and Meta's own loaders
+    FileKind.WEIGHTS: (
         *(WEIGHTS_INDEX, SINGLE_WEIGHTS, "*.safetensors", "*.safetensors.index.json", "*.bin", "*.bin.index.json"),
         *("*.pt", "*.pth", "*.h5", "*.msgpack", "*.gguf", "*.onnx", "*.onnx_data", "*.tflite", "*.ckpt", "*.ot"),
         *("*.nemo", "*.distcp"),
@@ -61,13 +65,13 @@ only when a whole tokenizer is replaced.
 """
 
 
-def patterns(*of: Of) -> tuple[str, ...]:
-    """Return the names and globs of the files that belong to the given parts, or to any part if none is given."""
-    return tuple(name for each in of or Of for name in LAYOUT[each])
+def patterns(*kinds: FileKind) -> tuple[str, ...]:
+    """Return the names and globs of the files of the given kinds, or of all kinds if none is given."""
+    return tuple(name for kind in kinds or FileKind for name in LAYOUT[kind])
 
 
 FETCHED = (
-    *patterns(*(of for of in Of if of is not Of.WEIGHTS)),
+    *patterns(*(kind for kind in FileKind if kind is not FileKind.WEIGHTS)),
     *("*.model", "*.py", "*vocab*.json", "byte_maps.json", "emoji.json", "normalizer.json", "word_*.json", "dict.txt"),
 )
 """The files that are downloaded from a repository on the Hub.
@@ -77,13 +81,13 @@ transformers read (FSMT, Marian, RoCBert, Whisper, ...).
 """
 
 
-def is_of(name: str | Path, *of: Of) -> bool:
-    """Return whether a file belongs to one of the given parts, by its path within the folder.
+def is_kind(name: str | Path, *kinds: FileKind) -> bool:
+    """Return whether a file has one of the given kinds, by its path within the folder.
 
-    >>> is_of("o200k.tiktoken", Of.FOREIGN), is_of("corpus.txt", Of.FOREIGN, Of.MODEL)
+    >>> is_kind("o200k.tiktoken", FileKind.FOREIGN), is_kind("corpus.txt", FileKind.FOREIGN, FileKind.MODEL)
     (True, False)
     """
-    return any(Path(name).match(pattern) for pattern in patterns(*of))
+    return any(Path(name).match(pattern) for pattern in patterns(*kinds))
 
 
 def matching(directory: Path, globs: Iterable[str]) -> list[Path]:
@@ -92,6 +96,6 @@ def matching(directory: Path, globs: Iterable[str]) -> list[Path]:
     return sorted({path.relative_to(directory) for path in found})
 
 
-def files(directory: Path, *of: Of) -> list[Path]:
-    """List the files in a directory that belong to the given parts, as sorted paths relative to the directory."""
-    return matching(directory, patterns(*of))
+def files(directory: Path, *kinds: FileKind) -> list[Path]:
+    """List the files in a directory that have one of the given kinds, as sorted paths relative to the directory."""
+    return matching(directory, patterns(*kinds))

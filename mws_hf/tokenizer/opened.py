@@ -20,7 +20,7 @@ from tokenizers import Tokenizer
 from mws_hf.errors import MwSError, brief
 from mws_hf.text.symbols import each_text
 from mws_hf.tokenizer.file import load_settings, open_file, raise_no_vocabulary, read_spec, roles_in, without_dropout
-from mws_hf.tokenizer.layout import CONFIG_FILE, EVIDENCE_FILE, MODEL_FILE, TOKENIZER_FILE, Of, is_of
+from mws_hf.tokenizer.layout import CONFIG_FILE, EVIDENCE_FILE, MODEL_FILE, TOKENIZER_FILE, FileKind, is_kind
 from mws_hf.tokenizer.segmenting import Isolated, Segmenter
 from mws_hf.tokenizer.training_record import kinds_by_rank, kinds_in, read_record
 
@@ -164,7 +164,7 @@ def open_tokenizer(source: Any, *, by_class: bool = False, name: str | None = No
 
         place = tokenizer_place(source)
         called = name or os.fspath(source) or "."
-        return _of_directory(place, called, by_class) if place.is_dir() else _of_any_file(place, called)
+        return _open_directory(place, called, by_class) if place.is_dir() else _open_file(place, called)
     called = name or type(source).__name__
     if isinstance(source, Tokenizer):
         if not source.get_vocab_size():
@@ -197,7 +197,7 @@ def segment_words(source: Any, words: Sequence[str], *, isolated: Isolated = "sp
     return open_tokenizer(source, by_class=True).segment_words(list(each_text(words, "words")), isolated)
 
 
-def _of_directory(place: Path, name: str, by_class: bool) -> Opened:
+def _open_directory(place: Path, name: str, by_class: bool) -> Opened:
     """Open the tokenizer of a folder; raise MwSError if it has none, or a damaged one."""
     file, config = place / TOKENIZER_FILE, place / CONFIG_FILE
     if file.is_file():
@@ -207,7 +207,7 @@ def _of_directory(place: Path, name: str, by_class: bool) -> Opened:
     elif not config.is_file() and not (place / MODEL_FILE).is_file():
         found = [path for path in sorted(place.glob("*.model")) if path.name != "tiktoken.model"]
         if len(found) == 1:
-            return _of_any_file(found[0], name)
+            return _open_file(found[0], name)
         raise_no_vocabulary(name, place)
     from transformers import AutoTokenizer  # noqa: PLC0415  (seconds to import, and seldom needed)
 
@@ -230,7 +230,7 @@ def _of_directory(place: Path, name: str, by_class: bool) -> Opened:
     return Opened(name, tokenizer, place=place)
 
 
-def _of_any_file(place: Path, name: str) -> Opened:
+def _open_file(place: Path, name: str) -> Opened:
     """Open a file by its first bytes and its name; raise MwSError if it is of no known kind."""
     from mws_hf.tokenizer import foreign
 
@@ -241,7 +241,7 @@ def _of_any_file(place: Path, name: str) -> Opened:
             f"{place} -S FILE"
         )
     named_sp = place.suffix in (".model", ".spm")
-    if _TIKTOKEN.match(head) or (is_of(place.name, Of.FOREIGN) and not named_sp):
+    if _TIKTOKEN.match(head) or (is_kind(place.name, FileKind.FOREIGN) and not named_sp):
         raise_no_vocabulary(str(place), place)
     if place.suffix == ".json" or head.lstrip().startswith(b"{"):
         return Opened(name, open_file(place), place=place)

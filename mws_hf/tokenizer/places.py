@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mws_hf.errors import MissingTokenizerError, MwSError, nearest, quoted
-from mws_hf.tokenizer.layout import FETCHED, TOKENIZER_FILE, Of, is_of, patterns
+from mws_hf.tokenizer.layout import FETCHED, TOKENIZER_FILE, FileKind, is_kind, patterns
 
 _REPOSITORY = re.compile(
     r"[A-Za-z0-9][\w.-]*/[\w.-]+|(albert-|bert-|camembert-|ctrl|distil(bert-|gpt2|roberta-)|gpt2|openai-gpt|roberta-|t5-"
@@ -149,7 +149,7 @@ def model_folder(source: str | os.PathLike[str]) -> Path:
             f"{source}: is a pretrained tokenizer of this project and not a model; give the model first, then the "
             f"tokenizer: mws transplant MODEL {source} -o DIR"
         )
-    ignored = [name for name in patterns(Of.WEIGHTS) if "safetensors" not in name]
+    ignored = [name for name in patterns(FileKind.WEIGHTS) if "safetensors" not in name]
     return snapshot(source, ignore_patterns=ignored)
 
 
@@ -362,7 +362,7 @@ def snapshot(name: str | os.PathLike[str], **patterns: Any) -> Path:
             folder = Path(snapshot_download(os.fspath(name), local_files_only=True, **patterns))
         except LocalEntryNotFoundError as error:
             raise not_in_cache(name, trouble) from error
-        if not _may_hold_a_tokenizer(folder):
+        if not _may_contain_tokenizer(folder):
             raise not_in_cache(name, trouble)
     if folder is None or not folder.is_dir():  # no file there matches the patterns
         raise MissingTokenizerError(
@@ -372,11 +372,13 @@ def snapshot(name: str | os.PathLike[str], **patterns: Any) -> Path:
     return folder
 
 
-def _may_hold_a_tokenizer(folder: Path) -> bool:
+def _may_contain_tokenizer(folder: Path) -> bool:
     """Return whether a folder has files besides settings, cards, code and weights."""
     names = [path.name for path in folder.rglob("*") if path.is_file()]
     return any(
-        not is_of(name, Of.SETTINGS, Of.CARD, Of.MODEL, Of.WEIGHTS) and not name.endswith(".py") for name in names
+        not is_kind(name, FileKind.SETTINGS, FileKind.CARD, FileKind.MODEL, FileKind.WEIGHTS)
+        and not name.endswith(".py")
+        for name in names
     )
 
 
@@ -390,9 +392,9 @@ def fetch_record(folder: Path) -> None:
     """
     head, cached, tail = str(folder).partition(f"{os.sep}snapshots{os.sep}")
     kind, *name = Path(head).name.split("--")
-    if not cached or kind != "models" or any((folder / each).is_file() for each in patterns(Of.RECORD)):
+    if not cached or kind != "models" or any((folder / each).is_file() for each in patterns(FileKind.RECORD)):
         return
     revision, _, below = tail.partition(os.sep)
-    wanted = [f"{below}/{each}".lstrip("/") for each in patterns(Of.RECORD)]
+    wanted = [f"{below}/{each}".lstrip("/") for each in patterns(FileKind.RECORD)]
     with suppress(MwSError):  # while the Hub does not answer, there are no training metadata
         snapshot("/".join(name), revision=revision, allow_patterns=wanted)

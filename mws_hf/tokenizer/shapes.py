@@ -151,7 +151,7 @@ def _first_wrong(value: Any, shape: Any, keys: str) -> tuple[str, object, str] |
         names = dict.fromkeys(_NAMES[_kind_of(each)] for each in shape)
         return deepest if deepest[0] != keys else (keys, value, " or ".join(names))
     kind = _kind_of(shape)
-    if not _is_of(value, kind):
+    if not _has_kind(value, kind):
         return keys, value, _NAMES[kind]
     if isinstance(shape, With):
         if absent := [key for key in shape.keys if key not in value]:
@@ -167,7 +167,7 @@ def _first_wrong(value: Any, shape: Any, keys: str) -> tuple[str, object, str] |
     return next((wrong for at, each, own in inner if (wrong := _first_wrong(each, own, at)) is not None), None)
 
 
-def _is_of(value: object, kind: type | None) -> bool:
+def _has_kind(value: object, kind: type | None) -> bool:
     """Return whether a value has one of the types that a shape is written with."""
     if kind is None:
         return value is None

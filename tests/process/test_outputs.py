@@ -18,7 +18,7 @@ import pytest
 import transformers
 from transformers import AutoModelForCausalLM, LlamaConfig
 
-from mws_hf.atomic import check_output, output_lock, refuse_overwriting, staged, write_text
+from mws_hf.atomic import check_not_overwriting, check_output, output_lock, staged, write_text
 from mws_hf.corpus.blocks import MAX_BYTES_WITHOUT_KERNELS
 from mws_hf.errors import MwSError
 from mws_hf.tokenizer.layout import RECORD_FILE
@@ -173,7 +173,7 @@ def test_an_input_that_is_a_link_to_nothing_is_named(home):
 
 def test_other_outputs_are_none_of_its_business(home, monkeypatch):
     monkeypatch.chdir(home)
-    refuse_overwriting(["new.txt", "gold.tsv", "out"], "text.txt", ["-", "absent", "[", "*.none"], None)
+    check_not_overwriting(["new.txt", "gold.tsv", "out"], "text.txt", ["-", "absent", "[", "*.none"], None)
     assert mws("count", "text.txt", "-o", "counts.parquet").returncode == 0
 
 

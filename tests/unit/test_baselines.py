@@ -395,7 +395,7 @@ NEW_TOKENS = (
 
 
 def longest_match(word, vocab):
-    """Greedy longest match from the left, in plain Python: the twin of what tokenizer.json does."""
+    """Greedy longest match from the left, in plain Python, as tokenizer.json does it."""
     pieces = []
     start = 0
     while start < len(word):

@@ -161,7 +161,7 @@ def test_lines_are_counted_as_documents_however_large_the_file(tmp_path: Path) -
 @given(text=st.text(alphabet="aAЯ1.\n\x0e /\u00a0", min_size=8, max_size=60), size=st.integers(8, 24))
 def test_a_text_is_counted_as_a_whole_however_it_is_divided(text: str, size: int) -> None:
     splitter, raw, found = Splitter(normalization="capitals"), text.encode(), list[str]()
-    while cut := blocks.last_cut(raw[:size], division=blocks.MARKED_STREAM):
+    while cut := blocks.last_division_point(raw[:size], division=blocks.MARKED_STREAM):
         found += splitter.split(raw[:cut].decode())
         raw = raw[cut:]
     assert [*found, *splitter.split(raw.decode())] == splitter.split(text)

@@ -1,4 +1,4 @@
-"""The original MwS score: published answers, the fast learner compared with its twin, and the formula by hand.
+"""The original MwS score: published answers, the fast learner compared with plain Python, and the formula by hand.
 
 Modules: learn/classic.py, learn/classic_coefficient.py, learn/classic_explained.py.
 """
@@ -21,8 +21,8 @@ from mws_hf.learn.settings import Settings
 from mws_hf.learn.words import SymbolCorpus
 from mws_hf.learn.working_corpus import WorkingCorpus
 from tests.examples import examples
-from tests.twins.classic import learn_classic_reference
-from tests.twins.engine import tokens_of
+from tests.reference.classic import learn_classic_reference
+from tests.reference.engine import tokens_of
 
 SCORES = st.builds(
     lambda base, share, longest, delta, threshold: Settings(

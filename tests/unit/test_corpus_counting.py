@@ -52,7 +52,7 @@ def random_text(seed, size):
     return "".join(choose.choice(words) + choose.choice(gaps) for _ in range(size))
 
 
-def hash_twin(word):
+def reference_hash(word):
     """What `kernels.containers` computes, with Python's integers."""
     a, b, c, d = 0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0xD6E8FEB86659FD93
     blocks64 = [int.from_bytes(word[k : k + 8], "little") for k in range(0, len(word) - 7, 8)]
@@ -77,7 +77,7 @@ class TestCuts:
     @pytest.mark.parametrize("pattern", NAMED_PATTERNS)
     def test_nothing_reaches_across_a_cut(self, pattern, text):
         raw = (text + "....").encode()  # the last four bytes are never cut
-        cut = blocks.last_cut(raw)
+        cut = blocks.last_division_point(raw)
         left, right = raw[:cut].decode(), raw[cut:].decode()
         assert split(left, pattern) + split(right, pattern) == split(left + right, pattern)
         for form in ("NFC", "NFD", "NFKC", "NFKD"):
@@ -88,7 +88,7 @@ class TestCuts:
     def test_every_byte_position_of_a_character_is_safe(self):
         raw = "слово\u2028 слово\n\u3000слово 😀 слово".encode()
         for end in range(len(raw)):
-            cut = blocks.last_cut(raw[:end])
+            cut = blocks.last_division_point(raw[:end])
             raw[:cut].decode()
             assert split(raw[:cut].decode()) + split(raw[cut:].decode()) == split(raw.decode())
 
@@ -265,7 +265,7 @@ class TestTable:
     @examples(200)
     def test_hash_is_the_same_on_every_machine_and_does_not_see_the_surroundings(self, word, after):
         found = hash_words(np.frombuffer(b"xyz" + word + after, np.uint8), np.array([3, 3 + len(word)]))
-        assert found.tolist() == [hash_twin(word)]
+        assert found.tolist() == [reference_hash(word)]
 
     def test_very_long_words(self):
         text = "я" * 3_000_000 + " " + "a" * 100_000

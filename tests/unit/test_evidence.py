@@ -1,4 +1,4 @@
-"""Boundary probabilities: words, graphemes and all views; compiled kernels equal their readable twins.
+"""Boundary probabilities: words, graphemes and all views; compiled kernels equal their reference implementations.
 
 Modules: learn/candidates.py, learn/evidence/affix_view.py, learn/evidence/forms.py, learn/evidence/lexicon.py,
 learn/evidence/paradigm_view.py, learn/evidence/posteriors.py, learn/evidence/reranking.py, learn/letter_merges.py,
@@ -40,8 +40,8 @@ from mws_hf.text.letter_case import fold
 from mws_hf.text.pattern import DEFAULT_PATTERN, split
 from tests.agglutinative import make_language
 from tests.examples import examples
-from tests.twins import evidence as reference
-from tests.twins import whole_evidence
+from tests.reference import evidence as reference
+from tests.reference import whole_evidence
 
 
 @pytest.fixture(scope="module")
@@ -254,7 +254,7 @@ def test_paradigms_equal_counting_stems_by_pair_of_endings(words):
     corpus = SymbolCorpus.from_words(words)
     splits = splits_of(corpus)
     found = paradigm_support(fit_paradigms(splits), splits, len(corpus.symbols))
-    worth = reference.paradigm_worth(words, SHORTEST_STEM, LONGEST_ENDING, MOST_ENDINGS)
+    worth = reference.paradigm_scores(words, SHORTEST_STEM, LONGEST_ENDING, MOST_ENDINGS)
     inner = inner_positions(corpus.starts)
     np.testing.assert_allclose(found[inner], np.log1p([x for row in worth for x in row])[inner], rtol=1e-14)
 

@@ -1,4 +1,4 @@
-"""The compiled steps of the evidence against their readable twins and against numpy.
+"""The compiled steps of the evidence against their reference implementations and against numpy.
 
 Modules: kernels/interning.py, learn/evidence/context_view.py, learn/evidence/contexts.py,
 learn/evidence/lexicon_kernels.py.
@@ -38,7 +38,7 @@ from mws_hf.learn.evidence.lexicon_kernels import (
     variational_weights,
 )
 from mws_hf.learn.words import SymbolCorpus
-from tests.twins import evidence as reference
+from tests.reference import evidence as reference
 
 CONTEXT_LENGTHS = (2, 3, 5)
 

@@ -40,6 +40,7 @@ from mws_hf.tokenizer.merging import merges_for
 from mws_hf.tokenizer.opened import open_tokenizer, segment_words
 from tests.examples import examples
 from tests.in_process import mws
+from tests.reference.engine import tokens_of
 from tests.small_bases import (
     BASES,
     ENDINGS,
@@ -55,7 +56,6 @@ from tests.small_bases import (
     save,
     turkish,
 )
-from tests.twins.engine import tokens_of
 
 KINDS = list(BASES)
 

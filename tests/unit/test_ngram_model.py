@@ -27,7 +27,7 @@ from tests.processes import one_line
 from tests.small_tokenizers import small_fast, small_slow
 
 
-class Twin:
+class Reference:
     """The model by its definition (Heafield et al. 2013, section 3), over tuples and exact fractions."""
 
     def __init__(self, documents, vocabulary, order):
@@ -117,7 +117,7 @@ def test_a_hand_calculation():
     found, discounts = probabilities([[0, 1], [0]], [[0, 1]], 2, 2)
     assert found == pytest.approx([float(p) for p in BY_HAND], rel=1e-14)
     assert discounts == ((0.5, 1.0, 1.5), (0.5, 1.0, 1.5))
-    assert Twin([[0, 1], [0]], 2, 2).probabilities([0, 1]) == BY_HAND
+    assert Reference([[0, 1], [0]], 2, 2).probabilities([0, 1]) == BY_HAND
 
 
 def test_bits_are_over_the_bytes_of_the_raw_text_and_count_the_end():
@@ -134,21 +134,21 @@ def test_bits_are_over_the_bytes_of_the_raw_text_and_count_the_end():
     st.integers(1, 5),
 )
 def test_equal_to_the_definition_in_exact_fractions(train, text, order):
-    twin = Twin(train, 5, order)
+    reference = Reference(train, 5, order)
     found, discounts = probabilities(train, text, 5, order)
-    assert found == pytest.approx([float(p) for document in text for p in twin.probabilities(document)], rel=1e-12)
-    assert np.array(discounts) == pytest.approx(np.array(twin.discounts, dtype=float))
+    assert found == pytest.approx([float(p) for document in text for p in reference.probabilities(document)], rel=1e-12)
+    assert np.array(discounts) == pytest.approx(np.array(reference.discounts, dtype=float))
 
 
 def test_real_discounts_are_equal_too():
     """Enough text that every level has discounts of its own: the strategy above seldom gets there."""
     generator = random.Random(3)
     train = [[min(int(generator.expovariate(0.3)), 27) for _ in range(generator.randint(0, 12))] for _ in range(400)]
-    twin = Twin(train, 30, 3)
+    reference = Reference(train, 30, 3)
     found, discounts = probabilities(train, train[:20], 30, 3)
     assert (0.5, 1.0, 1.5) not in discounts
-    assert np.array(discounts) == pytest.approx(np.array(twin.discounts, dtype=float))
-    assert found == pytest.approx([float(p) for document in train[:20] for p in twin.probabilities(document)])
+    assert np.array(discounts) == pytest.approx(np.array(reference.discounts, dtype=float))
+    assert found == pytest.approx([float(p) for document in train[:20] for p in reference.probabilities(document)])
 
 
 def made_up(documents, state=1):

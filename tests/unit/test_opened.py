@@ -21,7 +21,7 @@ from mws_hf.errors import MissingTokenizerError, MwSError
 from mws_hf.scoring import score_text
 from mws_hf.text.sample_texts import NATURAL
 from mws_hf.tokenizer.backend import base_vocab, build_backend
-from mws_hf.tokenizer.layout import CARD_FILE, FETCHED, STALE, Of, files, is_of, patterns
+from mws_hf.tokenizer.layout import CARD_FILE, FETCHED, STALE, FileKind, files, is_kind, patterns
 from mws_hf.tokenizer.opened import open_tokenizer
 from tests.in_process import mws
 from tests.processes import mws as mws_process
@@ -252,14 +252,14 @@ def test_a_foreign_vocabulary_is_known_by_its_name_and_a_users_file_is_not(tmp_p
     foreign = ("tekken.json", "o200k_base.tiktoken", "source.spm", "tokenizer.model.v3", "sentencepiece.bpe.model")
     for name in (*foreign, "words.json", "corpus.txt", "xgboost.model"):
         (tmp_path / name).write_text("{}", encoding="utf-8")
-    assert {path.name for path in files(tmp_path, Of.FOREIGN)} == set(foreign)
-    assert is_of("additional_chat_templates/tool_use.jinja", Of.SETTINGS) and not is_of("tool_use.jinja")
+    assert {path.name for path in files(tmp_path, FileKind.FOREIGN)} == set(foreign)
+    assert is_kind("additional_chat_templates/tool_use.jinja", FileKind.SETTINGS) and not is_kind("tool_use.jinja")
 
 
 def test_each_name_stands_once_and_a_card_or_a_users_name_is_never_stale() -> None:
     assert len(set(patterns())) == len(patterns())
     assert not {CARD_FILE, "vocabulary.json", "vocab.txt"} & set(STALE)
-    assert not set(patterns(Of.MODEL, Of.WEIGHTS)) & set(STALE)
+    assert not set(patterns(FileKind.MODEL, FileKind.WEIGHTS)) & set(STALE)
 
 
 # Files made to bring a reader down

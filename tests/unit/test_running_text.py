@@ -1,4 +1,4 @@
-"""Measures on running text: by hand on tiny tokenizers, and against a slow twin that reads like the definitions.
+"""Measures on running text: by hand on tiny tokenizers, and against slow code that follows the definitions.
 
 Modules: scoring/running_text.py, scoring/score_tables.py.
 """
@@ -159,7 +159,7 @@ def test_a_line_that_cannot_be_laid_out_counts_for_lengths_only():
     assert math.isnan(scores.fertility) and math.isnan(scores.whole_words) and math.isnan(scores.context_agreement)
 
 
-def slow_twin(tokenizer, lines):
+def slow_reference(tokenizer, lines):
     """Fertility, whole words and agreement, word by word as the definitions read."""
     words = tokens = whole = same = 0
     for line, item in zip(lines, open_tokenizer(tokenizer, by_class=True).encode(lines), strict=True):
@@ -187,7 +187,7 @@ def slow_twin(tokenizer, lines):
 def test_vectorised_counts_equal_the_definitions(lines, merges, split):
     tokenizer = toy(merges, split=split)
     scores = score_text(tokenizer, lines)
-    words, tokens, whole, same = slow_twin(tokenizer, lines)
+    words, tokens, whole, same = slow_reference(tokenizer, lines)
     assert scores.words == words
     if words:
         expected = (tokens / words, whole / words, same / words)

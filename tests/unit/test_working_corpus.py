@@ -1,4 +1,4 @@
-"""The greedy learner of merges, compared with its readable twin and with Hugging Face BPE.
+"""The greedy learner of merges, compared with its reference implementation and with Hugging Face BPE.
 
 Modules: learn/candidates.py, learn/pairs.py, learn/working_corpus.py.
 """
@@ -20,8 +20,8 @@ from mws_hf.learn.pairs import ARENA, PAIRS, Bounds, merge_pair, tidy
 from mws_hf.learn.words import SymbolCorpus
 from mws_hf.learn.working_corpus import WorkingCorpus
 from tests.examples import examples
-from tests.twins import engine as reference
-from tests.twins.engine import tokens_of
+from tests.reference import engine as reference
+from tests.reference.engine import tokens_of
 
 WORDS = st.lists(st.text("abc", min_size=1, max_size=10), min_size=1, max_size=12)
 

@@ -1,6 +1,6 @@
 """Compiled loops of the lexicon view: expected counts, best splits, removal of arcs.
 
-``tests/twins`` has a readable implementation of each loop, with the same results.
+``tests/reference`` has a readable implementation of each loop, with the same results.
 """
 
 from __future__ import annotations

@@ -159,13 +159,13 @@ def pieces_by_class(pieces: Sequence[str]) -> list[int]:
     return [0 if k < stem else 1 if k == stem else 2 for k in range(len(pieces))]
 
 
-def paradigm_worth(words: Sequence[str], shortest_stem: int, longest_ending: int, most: int) -> list[list[int]]:
+def paradigm_scores(words: Sequence[str], shortest_stem: int, longest_ending: int, most: int) -> list[list[int]]:
     """Count, after each character of words, the other stems that have the ending there and the best of its partners.
 
     Partners are the other endings of the stem that begin with another character; only endings of several words count.
     Stems with more than `most` endings are passed over.
 
-    >>> paradigm_worth(["walked", "walks", "talked", "talks"], 2, 8, 150)[0]
+    >>> paradigm_scores(["walked", "walks", "talked", "talks"], 2, 8, 150)[0]
     [0, 0, 0, 1, 0, 0]
     """
     ends = Counter(word[i:] for word in words for i in range(len(word) + 1))

@@ -1,4 +1,4 @@
-"""Boundary evidence from end to end in plain Python: the steps of `mws_hf.learn.evidence`, on the twins of its kernels.
+"""Boundary probabilities in plain Python: the steps of `mws_hf.learn.evidence`, with the functions of `evidence.py`.
 
 It goes through all ways to write each word, so words must be few and short.
 """
@@ -11,7 +11,7 @@ import numpy as np
 
 from mws_hf.learn.evidence import affix_view, contexts, lexicon, posteriors, reranking
 from mws_hf.learn.evidence import context_view as regression
-from tests.twins import evidence as reference
+from tests.reference import evidence as reference
 
 PREFIX, STEM, SUFFIX = range(3)
 Weights = dict[str, list[float]]
@@ -37,7 +37,7 @@ def reranked(words: Sequence[str], mixed: np.ndarray, granularity: float) -> np.
     weight = min(1.0, len(words) / reranking.SHORT_LIST, max(0.0, (reranking.RERANK_BELOW - len(words)) / size))
     if not weight:
         return mixed
-    worth = reference.paradigm_worth(words, 2, 8, 150)
+    worth = reference.paradigm_scores(words, 2, 8, 150)
     paradigms = np.log1p([x for row in worth for x in row[:-1]])
     order = standard(mixed) + weight**2 * reranking.PARADIGM_WEIGHT * standard(paradigms)
     threshold = np.sort(mixed)[round((1 - granularity) * (len(mixed) - 1))]

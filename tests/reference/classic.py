@@ -1,4 +1,4 @@
-"""The classic MwS algorithm as an executable spec, in plain Python: read this first; `learner` is the fast twin.
+"""The original MwS algorithm as an executable specification in plain Python; `mws_hf.learn.classic` is the fast one.
 
 Every merge recounts the whole corpus, so use it on small lists only.
 """

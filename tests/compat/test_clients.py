@@ -27,7 +27,7 @@ def rows(tokenizer) -> list[dict]:
     return [{"text": text, "natural": natural, "ids": tokenizer.encode(text)} for text, natural in found.items()]
 
 
-def test_the_texts_are_the_same_each_time_and_hold_lines_of_the_files(tmp_path):
+def test_the_texts_are_the_same_each_time_and_contain_lines_of_the_files(tmp_path):
     (tmp_path / "a.txt").write_text("one\ntwo\n\nthree\n", encoding="utf-8")
     found = clients.texts([str(tmp_path / "a.txt")], 2)
     assert list(found) == list(clients.texts([str(tmp_path / "a.txt")], 2))
@@ -64,7 +64,7 @@ def test_a_client_installed_here_gives_the_same_ids_and_texts(client, alphabet, 
     assert result["wrong_text"] == allowed
 
 
-def test_a_client_that_differs_is_seen(tmp_path):
+def test_a_client_that_differs_is_reported(tmp_path):
     tokenizer = small_fast()
     tokenizer.save_pretrained(tmp_path / "tokenizer")
     other = Tokenizer.from_str(tokenizer.backend_tokenizer.to_str().replace('"ByteFallback"', '"Fuse"'))

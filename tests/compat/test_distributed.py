@@ -125,7 +125,7 @@ def test_groups_are_counted_as_on_one_machine(engine):
     assert engine.count(grouped, group_column="language", min_count=3) == expected.at_least(3)
 
 
-def test_pruning_before_the_sum_loses_no_more_than_is_said(engine):
+def test_pruning_before_the_sum_loses_no_more_than_documented(engine):
     exact = dict(count_documents(TEXTS).items())
     pruned = dict(engine.count(engine.data, partial_min_count=4).items())
     missing = {word: count - pruned.get(word, 0) for word, count in exact.items()}
@@ -172,7 +172,7 @@ def test_shards_are_right_when_a_worker_is_killed(engine, tmp_path):
     assert not list((tmp_path / "ids").glob("part-*"))  # what the dead left
 
 
-def test_mistakes_are_told_in_one_line(engine):
+def test_mistakes_are_reported_in_one_line(engine):
     with pytest.raises(MwSError, match="no column 'texts'; columns here: number, text"):
         engine.count(engine.data, "texts")
     with pytest.raises(MwSError, match="column 'number' does not contain text"):

@@ -57,7 +57,7 @@ def run_made_up(folder: Path, *more: str) -> subprocess.CompletedProcess[str]:
     return python(MADE_UP, folder, *more, cwd=ROOT)
 
 
-def test_a_run_that_was_killed_goes_on(tmp_path: Path):
+def test_a_killed_run_is_resumed(tmp_path: Path):
     assert run_made_up(tmp_path, "kill").returncode == -signal.SIGKILL
     assert len(rows_of("made_up", tmp_path)) == 3
     again = run_made_up(tmp_path)
@@ -158,17 +158,17 @@ def test_cells_that_are_compared_are_measured_together():
     assert len(other.due(rows, again=False)) == 6
 
 
-def test_what_a_place_lacks_is_named():
+def test_missing_data_and_programs_are_named():
     with pytest.raises(MwSError, match="--with treebanks=PATH"):
         Place().path("treebanks", "clones")
 
 
-def test_lines_of_so_many_bytes_are_whole():
+def test_lines_of_so_many_bytes_are_not_divided():
     assert head(["дом\n", "дома\n", "кот\n"], 16) == ["дом\n", "дома\n"]
     assert mean([0.1, 0.3], "+.1f") == "+0.2 ± 1.3"
 
 
-def test_text_is_mixed_and_cut_at_a_line(tmp_path: Path):
+def test_text_is_shuffled_and_ends_at_a_line(tmp_path: Path):
     (tmp_path / "text").mkdir()
     lines = "".join(f"слово{i % 700} и другое{i % 31}\n" for i in range(3000))
     (tmp_path / "text" / "rus.made.txt.gz").write_bytes(gzip.compress(lines.encode()))
@@ -200,7 +200,7 @@ def test_the_length_of_a_mixture_beside_bpe_of_its_size():
     assert "| mws, 64 |" in text and text.count("+4.0%") == 8 and "128" not in text
 
 
-def test_balanced_bpe_cuts_the_language_of_little_text_less_often():
+def test_balanced_bpe_splits_the_language_with_little_text_less_often():
     large = ["they walked and talked while others waited for the walking talkers"] * 200
     small = ["talossa talosta taloista autossa autosta autoista"] * 2
     plain = Tokenizer(models.BPE())

@@ -54,7 +54,7 @@ def test_a_word_mark_the_tokenizer_adds_takes_no_byte(codecs):
     assert codec.bytes_per_id(document, ids).sum() == len(document.encode())
 
 
-def test_lossy_tokenizers_are_found_out(codecs):
+def test_lossy_tokenizers_are_detected(codecs):
     assert not codecs["wordpiece"].represented(["дом , стол.", "дом漢"]).any()
     assert codecs["wordpiece"].represented(["дом стол"]).all()
     assert not codecs["sentencepiece-unigram"].represented(["ﬁ ①"]).any()
@@ -96,7 +96,7 @@ def test_run_bounds_are_the_fewest_runs_within_the_limit(lengths, limit):
     assert all(total + lengths[end] > limit for total, end in zip(sums, cuts[1:-1], strict=False))
 
 
-def test_the_split_depends_on_the_texts_alone(tmp_path):
+def test_the_split_depends_only_on_the_texts(tmp_path):
     documents = sentences(300)
     first = split_documents(documents, 5000, 2000)
     again = split_documents([*reversed(documents), *documents[:50]], 9000, 2000)
@@ -132,7 +132,7 @@ def test_mistakes_are_named(codecs, tmp_path):
         MultiToken(horizon=1)
 
 
-def test_training_with_dropout_reads_the_same_text_in_more_tokens_and_cuts_each_pass_anew(codecs, tmp_path):
+def test_training_with_dropout_reads_the_same_text_in_more_tokens_and_splits_each_pass_differently(codecs, tmp_path):
     text = tmp_path / "text.txt"
     text.write_text("\n".join(sentences(60)), encoding="utf-8")
     codec = codecs["mws"]

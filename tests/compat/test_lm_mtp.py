@@ -121,7 +121,7 @@ def trained(request, tmp_path_factory):
     return folder / "run"
 
 
-def test_a_trained_model_saves_passes_and_reports_it(trained):
+def test_drafting_saves_passes_of_the_model_and_is_reported(trained):
     model, codec = open_run(trained)
     found = []
     for prompt in [sentence[:5] for sentence in sentences(6, seed=5)]:
@@ -168,6 +168,6 @@ def test_the_curriculum_begins_with_one_token_and_ends_with_all():
     assert set(horizons) == {1, 2, 3, 4}
 
 
-def test_other_forms_are_refused():
+def test_other_forms_are_rejected():
     with pytest.raises(MwSError, match="parallel"):
         MultiTokenConfig(form="diagonal")

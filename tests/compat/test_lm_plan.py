@@ -32,7 +32,7 @@ def test_presets_are_configs_that_can_run(name):
     assert {run["system"] for run in preset.runs} <= set(STYLES)  # each has a name and a colour in the picture
 
 
-def test_runs_of_equal_operations_come_after_their_reference(tmp_path):
+def test_runs_of_equal_compute_come_after_their_reference(tmp_path):
     preset, place = PRESETS["hun-works"], Place(results=tmp_path)
     cells = Experiment("lm_hun-works", comparison("lm_hun-works", preset)).cells()
     text = Texts(("a",), ("b",), ("c",), [])
@@ -68,7 +68,7 @@ def test_differences_are_those_of_means_and_a_single_run_has_the_spread_of_the_o
     assert doubted[1] < known[1] < known[2] < doubted[2] and doubted[0] == known[0]
 
 
-def test_the_page_says_what_is_missing_and_the_picture_is_drawn(tmp_path):
+def test_the_page_names_missing_runs_and_the_picture_is_drawn(tmp_path):
     pytest.importorskip("matplotlib")
     experiment = Experiment.of("lm_hun-works")
     cells = [cell for rate in (8e-3, 1.6e-2) for cell in runs((UNIGRAM, "bpe-byte", "mws"), [8000], rate, [0])]

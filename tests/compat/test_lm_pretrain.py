@@ -110,7 +110,7 @@ def test_an_interrupted_run_follows_the_same_loss_curve(corpus, bpe, tmp_path, m
     assert again == rest, "a finished run is not repeated"
 
 
-def test_another_config_in_the_same_place_is_refused(finished, corpus, bpe):
+def test_another_config_in_the_same_place_is_rejected(finished, corpus, bpe):
     with pytest.raises(MwSError, match="other settings"):
         pretrain(small_run(bpe, corpus, seed=1), finished[0])
 
@@ -128,7 +128,7 @@ def test_all_tokenizers_read_the_same_text_and_have_equal_models(corpus, bpe):
     assert costs[1].of_training(blocks[1]) > costs[0].of_training(blocks[0])
 
 
-def test_a_budget_of_operations_is_kept(corpus, bpe, tmp_path):
+def test_a_compute_budget_is_kept(corpus, bpe, tmp_path):
     free = small_run(bpe, corpus)
     codec = Codec.open(bpe)
     cost = Cost.of(build_model(free, codec))
@@ -160,7 +160,7 @@ def test_a_mistake_on_the_command_line_is_one_line(tmp_path):
     assert result.returncode == 2 and result.stderr.startswith("error: ") and "Traceback" not in result.stderr
 
 
-def test_without_torch_the_command_says_what_to_install():
+def test_without_torch_the_command_names_what_to_install():
     code = (
         "import importlib.util as u, runpy, sys; find = u.find_spec\n"
         "u.find_spec = lambda name, *rest: None if name == 'torch' else find(name, *rest)\n"
@@ -214,7 +214,7 @@ def test_fine_tuning_with_trl_and_a_chat_template(model_dir, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_comparison_goes_on_elsewhere_from_its_rows_and_refuses_other_works(tmp_path):
+def test_a_comparison_resumes_elsewhere_from_its_rows_and_rejects_other_books(tmp_path):
     settings = {
         "train_bytes": 2500,
         "held_out_bytes": 500,

@@ -33,7 +33,7 @@ def test_a_notebook_is_one_that_colab_opens(notebook):
 @pytest.mark.slow
 @pytest.mark.skipif(not (ROOT / "model_cards").is_dir(), reason="the source distribution has no tokenizers")
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.name)
-def test_a_notebook_prints_what_stands_in_it(notebook, tmp_path):
+def test_a_notebook_prints_the_outputs_that_it_contains(notebook, tmp_path):
     cells = code_cells(notebook)
     code = "".join("".join(cell["source"]) + f"\nprint({_BETWEEN!r})\n" for cell in cells)
     done = python(code, cwd=tmp_path, adding={"PYTHONUTF8": "1"})

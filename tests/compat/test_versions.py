@@ -162,7 +162,7 @@ RESAVED = [*ADVERSARIAL, "чит<new><video> <|user|><boi>чит <new>"]
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_what_is_loaded_and_saved_again_is_the_same(environments, version, tmp_path):
+def test_a_tokenizer_that_is_loaded_and_saved_again_is_the_same(environments, version, tmp_path):
     python = python_of(environments, version, tmp_path)
     expected = named_directories(tmp_path)
     job = tmp_path / "job.json"

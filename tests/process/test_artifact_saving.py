@@ -23,7 +23,7 @@ BOTH = pytest.mark.parametrize("make", [small_fast, small_slow], ids=["fast", "s
 
 
 @BOTH
-def test_what_is_written(tmp_path, make):
+def test_the_written_files(tmp_path, make):
     files = make().save_pretrained(tmp_path / "new" / "tokenizer")
     names = sorted(os.listdir(tmp_path / "new" / "tokenizer"))
     assert sorted(os.path.basename(file) for file in files) == names
@@ -60,7 +60,7 @@ def test_special_tokens_with_names_and_named_templates_are_written_where_all_ver
 
 @BOTH
 @pytest.mark.parametrize("name", ["a/b", "../up", "/rag", "a\\b"])
-def test_a_template_name_that_is_no_file_name_is_refused(tmp_path, make, name):
+def test_a_template_name_that_is_not_a_file_name_is_rejected(tmp_path, make, name):
     tokenizer = make(chat_template={"default": "a", name: "b"})
     with pytest.raises(MwSError, match="rename it without"):
         tokenizer.save_pretrained(tmp_path / "one")
@@ -86,7 +86,7 @@ def test_a_models_config_beside_it_changes_no_id(tmp_path, monkeypatch, model_ty
         loaded.save_pretrained(directory)
 
 
-def test_the_module_in_the_directory_is_the_stock_class():
+def test_the_module_in_the_folder_is_the_standard_class():
     scope = {}
     exec(compile(STOCK_SOURCE, "stock_tokenizer.py", "exec"), {"__name__": "stock_tokenizer"}, scope)
     assert issubclass(scope["PreTrainedTokenizerFast"], PreTrainedTokenizerFast)
@@ -151,7 +151,7 @@ def test_saving_over_an_older_tokenizer_leaves_nothing_that_contradicts(tmp_path
 
 
 @pytest.mark.parametrize("name", ["vocabulary.json", "merges.json", "tokenizer.model", "vocab.json"])
-def test_saving_into_the_folder_one_is_in_removes_no_file_of_ones_own(tmp_path, monkeypatch, name):
+def test_saving_into_the_current_folder_removes_no_file_of_the_user(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
     (tmp_path / name).write_text('["mine"]', encoding="utf-8")
     for _ in range(2):
@@ -173,7 +173,7 @@ def test_a_chat_template_comes_and_goes_with_the_tokenizer(tmp_path):
 
 
 @BOTH
-def test_a_prefix_of_names_is_refused(tmp_path, make):
+def test_a_prefix_of_names_is_rejected(tmp_path, make):
     with pytest.raises(MwSError, match="a separate folder"):
         make().save_pretrained(tmp_path, filename_prefix="b")
     assert not os.listdir(tmp_path)
@@ -358,7 +358,7 @@ def test_a_linked_folder_and_a_linked_file_inside_an_output_are_replaced_and_not
     assert content(outside) == before and not os.path.lexists(home / "additional_chat_templates")
 
 
-def test_what_killed_savers_left_is_removed_later(tmp_path):
+def test_leftovers_of_killed_saves_are_removed_later(tmp_path):
     small_fast().save_pretrained(tmp_path)
     old, young = (tmp_path / f".{tmp_path.name}.1-{tag}.tmp" for tag in ("aaaaaaaa", "bbbbbbbb"))
     locks = [tmp_path / f".{leftover.name}.lock" for leftover in (old, young)]
@@ -401,7 +401,7 @@ def on_disk(monkeypatch):
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="asks Linux which file a descriptor is")
-def test_what_replaces_an_artifact_is_on_the_disk_before(tmp_path, on_disk):
+def test_a_new_file_is_on_the_disk_before_it_replaces_the_old_one(tmp_path, on_disk):
     home = tmp_path / "home"
     home.mkdir()
     write_text(home / "file", "text")

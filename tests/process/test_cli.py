@@ -80,7 +80,7 @@ def test_explain_shows_the_merges_and_the_evidence(trained: Path, corpus: Path):
     assert len(result["boundaries"]) == len("перечитали") and all(0 <= p <= 1 for p in result["boundaries"])
 
 
-def test_a_byte_level_tokenizer_is_told_in_text(trained: Path, corpus: Path, tmp_path: Path):
+def test_the_tokens_of_a_byte_level_tokenizer_are_shown_as_text(trained: Path, corpus: Path, tmp_path: Path):
     out, counts = tmp_path / "bytes", tmp_path / "counts.parquet"
     assert mws("count", corpus, "--pattern", "llama3", "--output", counts).returncode == 0
     options = ("--vocab-size", 500, "--composition", 0, "--alphabet", "bytes", "--output", out)

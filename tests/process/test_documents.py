@@ -103,7 +103,7 @@ def test_a_document_has_one_title_and_steps_down_one_heading_at_a_time(document)
 
 
 @_named
-def test_nothing_is_left_to_a_site_s_machinery(document):
+def test_pages_contain_neither_template_syntax_nor_tex(document):
     text = prose(document)
     assert "--8<--" not in text.replace("<!-- --8<-- [", "") and "{%" not in text
     assert not re.search(r"\\\(|\\\[|\$\$|\\frac|\\text\{", text), "raw TeX: GitHub or the site would show it as it is"
@@ -127,7 +127,7 @@ def test_sentences_are_short(document):
 
 
 @_plain
-def test_figures_have_their_zero(document):
+def test_figures_have_a_leading_zero(document):
     text = re.sub(r"^<!-- from .*?^<!-- end -->", "", prose(document), flags=re.DOTALL | re.MULTILINE)
     assert not re.findall(r"[^\n]*(?<![\w./*…)])\.\d[^\n]*", text)
 
@@ -171,7 +171,7 @@ def test_the_addresses_of_the_repository_are_the_same_everywhere():
     assert urls["Issues"].startswith(urls["Repository"])
 
 
-def test_the_reference_names_what_is_there():
+def test_the_reference_names_existing_objects():
     page = (ROOT / "docs" / "reference" / "python.md").read_text(encoding="utf-8")
     names = re.findall(r"^::: ([\w.]+)$", page, re.MULTILINE)
     unlisted = {"MwSTokenizer", "GroupedCounts", "__version__"}  # the second is a former name
@@ -350,7 +350,7 @@ def test_its_python_prints_what_it_shows(tmp_path):
 
 
 @pytest.mark.skipif(not CARDS.is_dir(), reason="the source distribution has no tokenizers")
-def test_its_words_are_cut_by_the_tokenizers_that_one_downloads():
+def test_its_words_are_split_as_the_pretrained_tokenizers_split_them():
     rows = rows_of("words")
     assert [row["ours"] for row in rows] == [cut for language in LANGUAGES for cut in our_cuts(language).values()]
     assert next(table(rows)) in README, "run `python scripts/lab run words --again` and `scripts/docs_tables.py`"
@@ -382,7 +382,7 @@ def test_the_segmentations_of_the_lexicon_are_those_of_the_demo():
     assert len(shown) == 3 and all(cuts[word] == cut for word, cut in shown.items())
 
 
-def test_every_figure_quoted_and_every_table_asked_for_is_known():
+def test_every_quoted_figure_and_requested_table_is_known():
     texts = [page.read_text(encoding="utf-8") for page in FILLED]
     quoted = {found[2] for text in texts for found in FIGURE.finditer(text)}
     asked = {name for text in texts for name in re.findall(r"<!-- from figures:(\w+) -->", text)}
@@ -391,7 +391,7 @@ def test_every_figure_quoted_and_every_table_asked_for_is_known():
     assert not re.search(r"^ *<!--=", "\n".join(texts), re.MULTILINE), "a line that begins so is HTML, not text"
 
 
-def test_a_figure_changed_in_a_page_is_found_and_mended():
+def test_a_changed_figure_in_a_page_is_found_and_repaired():
     for page in FILLED:
         text = page.read_text(encoding="utf-8")
         spoilt = FIGURE.sub(lambda found: f"{found[1]}0.123456{found[3]}", text)

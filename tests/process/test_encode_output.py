@@ -146,7 +146,7 @@ def test_truncated_and_missing_shards(finished, damage):
     assert shard.read_bytes() == whole
 
 
-def test_a_shard_that_a_crash_cut_off_is_encoded_again(tmp_path):
+def test_a_shard_that_a_crash_truncated_is_encoded_again(tmp_path):
     options = {"separator": EOS, "shard_size": 5000}
     encode_corpus(BACKEND, iter(LINES * 10), tmp_path / "whole", **options)
     encode_corpus(BACKEND, iter(LINES * 10), tmp_path / "out", **options)
@@ -249,7 +249,7 @@ def test_a_damaged_manifest_is_one_error(finished, content):
     assert tree(finished) == before
 
 
-def test_links_out_of_the_directory_are_not_followed(finished):
+def test_links_out_of_the_folder_are_not_followed(finished):
     shard = finished / "out" / "shard-00000.arrow"
     shard.rename(finished / "elsewhere")
     content = (finished / "elsewhere").read_bytes()
@@ -358,7 +358,7 @@ def test_force_encodes_an_unfinished_corpus_of_another_text_again_from_the_first
 
 @pytest.mark.skipif(signal.getsignal(signal.SIGINT) is signal.SIG_IGN, reason="Ctrl-C is ignored here, as under nohup")
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_ctrl_c_and_sigterm_say_that_the_same_command_resumes(tmp_path, number, code):
+def test_after_ctrl_c_or_sigterm_the_message_is_to_run_the_command_again(tmp_path, number, code):
     save_directory(BACKEND, tmp_path / "tok")
     running = fed(tmp_path)
     running.send_signal(number)
@@ -370,7 +370,7 @@ def test_ctrl_c_and_sigterm_say_that_the_same_command_resumes(tmp_path, number, 
     assert sorted(os.listdir(tmp_path)) == ["out", "tok"]
 
 
-def test_a_second_run_into_the_same_directory_is_refused_at_once(tmp_path):
+def test_a_second_run_into_the_same_directory_is_rejected_at_once(tmp_path):
     save_directory(BACKEND, tmp_path / "tok")
     (tmp_path / "text.txt").write_text("".join(LINES), encoding="utf-8")
     (tmp_path / "link").symlink_to(tmp_path / "out")
@@ -387,7 +387,7 @@ def test_a_second_run_into_the_same_directory_is_refused_at_once(tmp_path):
     assert out == undisturbed
 
 
-def test_a_full_disk_is_one_line_and_the_run_can_go_on(finished):
+def test_a_full_disk_is_reported_in_one_line_and_the_run_can_be_resumed(finished):
     (finished / "big.txt").write_bytes(MEGABYTE)
     before = tree(finished / "out")
     done = encode(finished, finished / "big.txt", "--force", run=process, preexec_fn=files_of(30_000))

@@ -52,21 +52,21 @@ def test_names_of_repositories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
 
 @pytest.mark.parametrize("name", ["mistyped", "/mistyped/directory", "./mistyped", "a/b/c"])
-def test_a_mistyped_directory_is_said_at_once(name: str, tmp_path: Path):
+def test_a_mistyped_directory_is_reported_at_once(name: str, tmp_path: Path):
     with running_hub() as hub:
         done = load(name, hub.address, tmp_path)
     lines = done.stdout.splitlines()
     assert hub.requests == [] and len(lines) == 3 and all("no such folder" in line for line in lines), done
 
 
-def test_a_hub_that_does_not_answer_costs_one_line(tmp_path: Path):
+def test_a_hub_that_does_not_answer_is_reported_in_one_line(tmp_path: Path):
     done = load("nobody/nothing", "http://127.0.0.1:9", tmp_path)
     assert "Retry" not in done.stderr and "Traceback" not in done.stderr, done.stderr
     lines = done.stdout.splitlines()
     assert len(lines) == 3 and all("does not answer" in line and "nobody/nothing" in line for line in lines), done
 
 
-def test_what_is_missing_is_an_os_error_as_transformers_documents(tmp_path: Path):
+def test_a_missing_tokenizer_is_an_os_error_as_transformers_documents(tmp_path: Path):
     for place in (tmp_path, tmp_path / "absent", "mistyped"):
         with pytest.raises(OSError) as caught:
             MwSTokenizerFast.from_pretrained(place)
@@ -172,7 +172,7 @@ def filled_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("status", ANSWERS)
-def test_what_the_hub_answers_is_said_and_the_cache_serves(status: int, filled_cache: Path, tmp_path: Path):
+def test_the_answer_of_the_hub_is_reported_and_the_cache_is_used(status: int, filled_cache: Path, tmp_path: Path):
     with running_hub() as hub:
         hub.always = status
         names = ("user/whole", "user/half", "user/absent")
@@ -216,7 +216,7 @@ tokenizer.set_dropout(0.5, kind="morph")
 """
 
 
-def test_the_record_of_a_tokenizer_on_the_hub_is_found_in_its_subfolder(tmp_path: Path):
+def test_the_metadata_of_a_tokenizer_on_the_hub_are_found_in_its_subfolder(tmp_path: Path):
     text = ["перечитать читатель писатель писал читал переписать"] * 40
     MwSTrainer(vocab_size=420, show_progress=False).train(text).save_pretrained(tmp_path / "ours")
     with running_hub() as hub:

@@ -70,7 +70,7 @@ def filled(tmp_path_factory):
 
 
 @pytest.mark.parametrize("damage", [cut_short, changed_inside, folder_instead])
-def test_a_damaged_cache_is_said_once_and_compiled_anew(filled, tmp_path, damage):
+def test_a_damaged_cache_is_reported_once_and_compiled_again(filled, tmp_path, damage):
     for file in files_of(filled):
         copy = tmp_path / file.relative_to(filled)
         copy.parent.mkdir(parents=True, exist_ok=True)
@@ -87,7 +87,7 @@ def test_a_damaged_cache_is_said_once_and_compiled_anew(filled, tmp_path, damage
 
 
 @pytest.mark.parametrize("place", ["file", "no_room"])
-def test_a_cache_that_cannot_be_written_is_said_once(tmp_path, place):
+def test_a_cache_that_cannot_be_written_is_reported_once(tmp_path, place):
     cache, options = tmp_path / "cache", {}
     if place == "file":  # where the folder should be
         cache.write_text("")
@@ -101,7 +101,7 @@ def test_a_cache_that_cannot_be_written_is_said_once(tmp_path, place):
     assert "Traceback" not in done.stderr
 
 
-def test_rights_that_are_missing(tmp_path):
+def test_missing_permissions(tmp_path):
     cache = tmp_path / "cache"
     cache.mkdir()
     code = CHILD
@@ -125,19 +125,19 @@ def on_a_terminal(cache, code):
     return processes.on_a_terminal([sys.executable, "-c", code], env={**os.environ, "NUMBA_CACHE_DIR": str(cache)})
 
 
-def test_a_terminal_is_told_of_compiling_once_and_only_if_it_happens(tmp_path):
+def test_compiling_is_reported_once_on_a_terminal_and_only_if_it_happens(tmp_path):
     assert on_a_terminal(tmp_path, CHILD).count("compiling kernels") == 1
     assert on_a_terminal(tmp_path, CHILD) == ""
 
 
 @thorough
-def test_a_training_in_python_says_so_off_a_terminal_too(tmp_path):
+def test_a_training_in_python_reports_compiling_without_a_terminal_too(tmp_path):
     code = "from mws_hf import MwSTrainer; MwSTrainer(n_merges=2).train(['дом дома домом'])"
     assert raw(tmp_path, code).stderr == COMPILING
     assert raw(tmp_path, code).stderr == ""
 
 
-def test_kernels_need_no_home_and_say_what_stops_them(tmp_path):
+def test_kernels_need_no_home_folder_and_report_what_prevents_caching(tmp_path):
     code = "import mws_hf.kernels.jit as jit, pathlib\ndef home(): raise RuntimeError\npathlib.Path.home = home\n"
     bare = {name: value for name, value in os.environ.items() if name not in ("XDG_CACHE_HOME", "NUMBA_CACHE_DIR")}
     done = processes.python(code + "print(jit.cache_directory())", env=bare)
@@ -146,7 +146,7 @@ def test_kernels_need_no_home_and_say_what_stops_them(tmp_path):
 
 
 @thorough
-def test_quiet_commands_do_not_speak_of_compiling(tmp_path):
+def test_quiet_commands_do_not_report_compiling(tmp_path):
     (tmp_path / "text.txt").write_text("дом дома " * 9)
     code = "from mws_hf.commands.entry import main; import sys; sys.argv = ['mws', 'count', {!r}, '-o', {!r}{}]; main()"
     names = str(tmp_path / "text.txt"), str(tmp_path / "counts.parquet")
@@ -155,7 +155,7 @@ def test_quiet_commands_do_not_speak_of_compiling(tmp_path):
     assert on_a_terminal(tmp_path / "b", code.format(*names, ", '--quiet'")) == ""
 
 
-def test_a_numba_whose_inner_parts_are_others_caches_by_its_own_means_where_nobody_else_writes(tmp_path):
+def test_a_numba_with_other_internals_uses_its_own_cache_where_nobody_else_writes(tmp_path):
     kernel = tmp_path / "kernel.py"
     kernel.write_text(
         "from mws_hf.kernels.jit import njit\n@njit\ndef add(a, b):\n    return a + b\nprint(add(2, 3))\n"
@@ -239,7 +239,7 @@ def test_no_code_runs_that_others_could_have_written(filled, tmp_path, opened):
     assert "a folder that only you can write" in done.stderr
 
 
-def test_the_cache_is_for_its_user_alone(filled, tmp_path):
+def test_the_cache_is_only_for_its_user(filled, tmp_path):
     """Whatever the umask; a folder around it that others may write does no harm."""
     (tmp_path / "open").mkdir()
     (tmp_path / "open").chmod(0o777)
@@ -262,7 +262,7 @@ def test_a_file_serves_no_other_kernel(filled, tmp_path):
     assert run(tmp_path / "cache", code.format("more", "+", "more")).stdout == "6\n"
 
 
-def test_machine_code_that_a_wheel_carries_serves_processors_that_can_run_it_alone(tmp_path):
+def test_machine_code_of_a_wheel_is_used_only_on_processors_that_can_run_it(tmp_path):
     copy = tmp_path / "mws_hf"
     shutil.copytree(Path(mws_hf.__file__).parent, copy, ignore=shutil.ignore_patterns("__pycache__"))
     shipped = copy / "kernels" / "machine_code"
@@ -288,7 +288,7 @@ def test_machine_code_that_a_wheel_carries_serves_processors_that_can_run_it_alo
     ],
     ids=["its own", "of one it calls", "a global one"],
 )
-def test_a_constant_that_changed_is_compiled_anew(tmp_path, kernel):
+def test_a_constant_that_changed_is_compiled_again(tmp_path, kernel):
     head = "import numpy as np\nfrom mws_hf.kernels.jit import njit\nLIST, SEVERAL = np.array([{}]), (0, 0)\n@njit\n"
     for constant in (1, 2):
         code = head.format(constant) + kernel.format(constant) + "\nprint(f(10))\n"
@@ -297,7 +297,7 @@ def test_a_constant_that_changed_is_compiled_anew(tmp_path, kernel):
         assert done.stdout == f"{10 - constant}\n", done.stderr
 
 
-def test_every_file_that_holds_a_kernel_names_the_cache(tmp_path, monkeypatch):
+def test_every_file_with_a_kernel_names_the_cache(tmp_path, monkeypatch):
     copy = tmp_path / "mws_hf"
     shutil.copytree(Path(mws_hf.__file__).parent, copy, ignore=shutil.ignore_patterns("__pycache__"))
     monkeypatch.setattr(jit, "files", lambda package: copy)
@@ -311,7 +311,7 @@ def test_every_file_that_holds_a_kernel_names_the_cache(tmp_path, monkeypatch):
     names = [name_after()]
     with_kernels = [file for file in sorted(copy.rglob("*.py")) if "@njit" in file.read_text()]
     assert copy / "encode" / "kernel.py" in with_kernels
-    for file in [*with_kernels, copy / "rooms" / "new.py"]:
+    for file in [*with_kernels, copy / "packages" / "new.py"]:
         names.append(name_after(file))
         assert names[-1] not in names[:-1], file
     assert name_after(copy / "errors.py") == names[-1]

@@ -108,7 +108,7 @@ def needs_of(line, home):
 
 
 @pytest.mark.parametrize("line", FINISHED)
-def test_a_finished_folder_is_refused_and_replaced_as_a_whole_with_force(home, line):
+def test_a_finished_folder_is_rejected_and_replaced_as_a_whole_with_force(home, line):
     needs_of(line, home)
     new = home / "new"
     new.mkdir()
@@ -137,7 +137,7 @@ def test_a_finished_folder_is_refused_and_replaced_as_a_whole_with_force(home, l
         "export bytes --format gguf -o new.gguf",
     ],
 )
-def test_a_file_that_is_there_is_refused_and_replaced_with_force(home, line):
+def test_an_existing_file_is_rejected_and_replaced_with_force(home, line):
     needs_of(line, home)
     name = next(word for word in line.split() if word.startswith("new."))
     (home / name).write_text("old", encoding="utf-8")
@@ -150,7 +150,7 @@ def test_a_file_that_is_there_is_refused_and_replaced_with_force(home, line):
 
 
 @pytest.mark.parametrize("beside", ["config.json", "added_tokens.json", "o200k.tiktoken", RECORD_FILE])
-def test_encode_writes_into_no_folder_of_a_tokenizer_or_a_model(home, beside):
+def test_encode_does_not_write_into_the_folder_of_a_tokenizer_or_model(home, beside):
     (home / "new").mkdir()
     (home / "new" / beside).write_text("{}", encoding="utf-8")
     done = mws("encode", home / "tok", home / "text.txt", "-o", home / "new", "-q")
@@ -171,7 +171,7 @@ def test_an_input_that_is_a_link_to_nothing_is_named(home):
     assert mws("count", "*.txt", "-o", "old.parquet", "--force", "-q", cwd=home).returncode == 0
 
 
-def test_other_outputs_are_none_of_its_business(home, monkeypatch):
+def test_other_outputs_are_not_examined(home, monkeypatch):
     monkeypatch.chdir(home)
     check_not_overwriting(["new.txt", "gold.tsv", "out"], "text.txt", ["-", "absent", "[", "*.none"], None)
     assert mws("count", "text.txt", "-o", "counts.parquet").returncode == 0
@@ -198,7 +198,7 @@ def test_every_command_that_writes_a_directory_needs_its_lock(home, monkeypatch,
     assert not (home / "new").exists() and not (home / ".new.lock").exists()
 
 
-def test_the_lock_of_a_killed_process_holds_nobody(home, monkeypatch):
+def test_the_lock_of_a_killed_process_blocks_nobody(home, monkeypatch):
     monkeypatch.setattr("mws_hf.atomic.LOCK_TIMEOUT_SECONDS", 0.1)
     killed = start("train", "-", "-o", home / "new", *TRAIN)
     wait_for((home / ".new.lock").exists, killed)
@@ -255,7 +255,7 @@ def test_ranks_that_save_at_once_wait_for_each_other_with_and_without_the_system
 
 
 @pytest.mark.parametrize("name", ["ж" * 122, "n" * 255, "n" * 248])
-def test_a_name_that_the_file_system_takes_is_written_and_a_longer_one_is_refused_before(tmp_path, name):
+def test_a_name_that_the_file_system_takes_is_written_and_a_longer_one_is_rejected_before(tmp_path, name):
     check_output(tmp_path / name, folder=True)
     small_fast().save_pretrained(tmp_path / name)
     check_output(tmp_path / name[1:], folder=False)
@@ -266,7 +266,7 @@ def test_a_name_that_the_file_system_takes_is_written_and_a_longer_one_is_refuse
             check_output(tmp_path / ("n" * 256), folder=folder)
 
 
-def test_an_output_that_is_a_link_stays_one_and_a_device_is_refused(tmp_path):
+def test_an_output_that_is_a_link_stays_one_and_a_device_is_rejected(tmp_path):
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "old.txt").write_text("old", encoding="utf-8")
     for link, target in (("there", "data/old.txt"), ("new", "data/new.txt"), ("again", "there")):
@@ -289,7 +289,7 @@ def test_an_output_of_too_long_a_name_is_an_error_in_one_line(home, line):
 
 
 @pytest.mark.parametrize("name", ["a\0b", "a\ud800b"])
-def test_a_name_that_no_file_can_have_is_refused_before_any_work(home, name):
+def test_a_name_that_no_file_can_have_is_rejected_before_any_work(home, name):
     for folder in (True, False):
         with pytest.raises(MwSError, match="no file can have this name"):
             check_output(home / name, folder=folder)
@@ -334,7 +334,7 @@ def test_files_get_the_mode_that_the_umask_gives(tmp_path):
         "count text.txt -o new",
     ],
 )
-def test_a_full_disk_is_one_line_and_leaves_nothing(home, line):
+def test_a_full_disk_is_reported_in_one_line_and_leaves_nothing(home, line):
     if "notebook" in line and transformers.__version__ < "5":
         pytest.skip("transformers 4 warns of our class in another file")
     before = sorted(os.listdir(home))
@@ -455,7 +455,7 @@ def test_a_signal_while_a_kernel_ends_is_one_line(name, home):
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full on this system")
 @pytest.mark.parametrize("unbuffered", ["", "1"], ids=["buffered", "unbuffered"])
-def test_a_result_that_finds_no_room_is_one_line(home, unbuffered):
+def test_a_result_without_space_on_the_disk_is_reported_in_one_line(home, unbuffered):
     with open("/dev/full", "w") as full:
         done = subprocess.run(
             command("segment", home / "tok", "читал"), stdout=full, stderr=subprocess.PIPE,

@@ -62,7 +62,7 @@ def test_the_phases_of_training_have_names(inputs: dict[str, Path], tmp_path: Pa
         assert "100%" in shown and "<00:00" in shown, (name, shown)
 
 
-def test_what_is_learned_again_with_labels_has_names_of_its_own(inputs: dict[str, Path], tmp_path: Path):
+def test_progress_bars_of_the_second_training_with_labels_have_other_names(inputs: dict[str, Path], tmp_path: Path):
     words = ("читать чит ать", "читал чит ал", "писать пис ать", "писал пис ал", "читали чит али")
     lines = (word.replace(" ", "\t", 1) + "\n" for word in words)
     (tmp_path / "labels.tsv").write_text("".join(lines), encoding="utf-8")

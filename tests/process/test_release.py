@@ -46,7 +46,7 @@ def test_the_tag_of_this_version_agrees_with_every_file_and_gives_the_notes():
         ("CHANGELOG.md", f"## [{TAG[1:]}] - ", "## [9.9.9] - "),
     ],
 )
-def test_a_file_that_says_otherwise_stops_the_release(copy, file, old, new):
+def test_a_file_with_another_version_stops_the_release(copy, file, old, new):
     text = (copy / file).read_text(encoding="utf-8")
     assert old in text
     (copy / file).write_text(text.replace(old, new, 1), encoding="utf-8")

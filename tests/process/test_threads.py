@@ -20,7 +20,7 @@ def clean(monkeypatch):
         monkeypatch.delenv(name, raising=False)
 
 
-def test_the_argument_goes_before_the_environment_and_that_before_the_machine(monkeypatch):
+def test_the_argument_has_priority_over_the_environment_and_that_over_the_machine(monkeypatch):
     assert thread_count() == available_processors()
     monkeypatch.setenv("OMP_NUM_THREADS", "5,2")
     assert thread_count() == 5

@@ -80,14 +80,14 @@ NAN = float("nan")
         ("pattern", "(a|a)*b|."),
     ],
 )
-def test_a_trainer_refuses_a_bad_argument_at_once_and_names_it(argument: str, value: Any):
+def test_a_trainer_rejects_a_bad_argument_at_once_and_names_it(argument: str, value: Any):
     with pytest.raises(MwSError) as caught:
         MwSTrainer(**{argument: value})
     assert argument.split("_")[0] in str(caught.value)
 
 
 @pytest.mark.parametrize("name", ["required", "keep_apart"])
-def test_a_lone_surrogate_in_a_list_is_no_text(name: str):
+def test_a_lone_surrogate_in_a_list_is_not_text(name: str):
     with pytest.raises(MwSError, match=f"{name}: element 1: .*lone surrogate .* is not Unicode text"):
         MwSTrainer(**{name: ["ab", "\udc00"]})
 
@@ -95,7 +95,7 @@ def test_a_lone_surrogate_in_a_list_is_no_text(name: str):
 @pytest.mark.parametrize(
     ("name", "nearest"), [("size", "vocab_size"), ("specialtokens", "special_tokens"), ("tokens", "required")]
 )
-def test_a_wrong_name_is_refused_with_the_nearest(name: str, nearest: str):
+def test_a_wrong_name_is_rejected_with_the_nearest(name: str, nearest: str):
     with pytest.raises(MwSError, match=f"no setting '{name}'.*'{nearest}'"):
         MwSTrainer(**{name: 3})
     tokenizer = MwSTrainer(n_merges=2, show_progress=False).train_from_iterator([TEXT])
@@ -121,7 +121,7 @@ def test_a_number_of_texts_is_a_whole_number(length: Any):
             call()
 
 
-def test_a_size_in_letters_is_taken_by_no_door_of_python(tmp_path: Path):
+def test_a_size_with_a_letter_is_an_error_everywhere_in_python(tmp_path: Path):
     tokenizer = MwSTrainer(n_merges=2, show_progress=False).train_from_iterator([TEXT])
     doors = [
         lambda: MwSTrainer(vocab_size="1k"),
@@ -161,7 +161,7 @@ def test_a_size_in_letters_is_taken_by_no_door_of_python(tmp_path: Path):
         ("published", "criterion", "published"),
     ],
 )
-def test_settings_of_a_criterion_refuse_a_bad_value_and_name_it(criterion: str, argument: str, value: Any):
+def test_settings_of_a_criterion_reject_a_bad_value_and_name_it(criterion: str, argument: str, value: Any):
     with pytest.raises(MwSError, match=argument):
         MwSTrainer(**{"criterion": criterion, argument: value})
 
@@ -180,7 +180,7 @@ def test_an_argument_of_the_other_criterion_is_an_error_that_names_it(criterion:
 
 
 @pytest.mark.parametrize("argument", ["pattern", "normalization", "special_tokens"])
-def test_retraining_keeps_what_is_the_tokenizer_s_own(argument: str):
+def test_retraining_keeps_the_properties_of_the_tokenizer(argument: str):
     tokenizer = MwSTrainer(n_merges=2, show_progress=False).train_from_iterator([TEXT])
     with pytest.raises(MwSError, match=argument):
         tokenizer.train_new_from_iterator([TEXT], 300, **{argument: "nfc"})
@@ -193,7 +193,7 @@ def test_a_trainer_cannot_be_changed():
 
 
 @pytest.mark.parametrize(("alphabet", "special"), [("characters", "ч"), ("bytes", "~")])
-def test_a_special_token_that_is_a_character_or_byte_is_refused_before_learning(alphabet: str, special: str):
+def test_a_special_token_that_is_a_character_or_byte_is_rejected_before_learning(alphabet: str, special: str):
     trainer = MwSTrainer(vocab_size=400, alphabet=alphabet, special_tokens=[special], show_progress=False)
     with pytest.raises(MwSError, match=f"'{special}'.*also an ordinary token"):
         trainer.learn(count_documents([TEXT]))
@@ -213,7 +213,7 @@ def test_normalization_is_known_in_any_case(given: str):
 
 
 @pytest.mark.parametrize("workers", ["2", 1.5, True, 0, -1])
-def test_threads_are_a_number_of_one_at_least(workers: Any, tmp_path: Path):
+def test_threads_are_a_number_of_at_least_one(workers: Any, tmp_path: Path):
     (tmp_path / "text.txt").write_text(TEXT, encoding="utf-8")
     tokenizer = MwSTrainer(n_merges=5, show_progress=False).train_from_iterator([TEXT])
     for use in (
@@ -264,7 +264,7 @@ def test_a_wrong_argument_of_counting_is_named(name, tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
-def test_a_dropout_that_is_no_number_is_refused(tmp_path):
+def test_a_dropout_that_is_not_a_number_is_rejected(tmp_path):
     tokenizer = MwSTrainer(n_merges=5, show_progress=False).train_from_iterator([TEXT])
     with pytest.raises(MwSError, match="dropout='0.1' is not a probability"):
         encode_corpus(tokenizer, iter([TEXT]), tmp_path / "ids", dropout="0.1")
@@ -311,7 +311,7 @@ def test_a_library_that_is_installed_but_broken_is_named_with_the_reason(tmp_pat
         (["explain", "слово", "--model", "absent"], "absent"),
     ],
 )
-def test_commands_refuse_before_they_begin(arguments: list[str], says: str, tmp_path: Path):
+def test_commands_reject_arguments_before_any_work(arguments: list[str], says: str, tmp_path: Path):
     corpus = tmp_path / "corpus.txt"
     corpus.write_text(TEXT, encoding="utf-8")
     (tmp_path / "empty.txt").touch()
@@ -324,7 +324,7 @@ def test_commands_refuse_before_they_begin(arguments: list[str], says: str, tmp_
     assert sorted(tmp_path.iterdir()) == before
 
 
-def test_a_plot_without_matplotlib_is_refused_before_counting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_plot_without_matplotlib_is_rejected_before_counting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     (tmp_path / "t.txt").write_text(TEXT, encoding="utf-8")
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     done = mws("explain", "читал", "--from", tmp_path / "t.txt", "--plot", tmp_path / "x.png")
@@ -335,7 +335,7 @@ def test_a_plot_without_matplotlib_is_refused_before_counting(tmp_path: Path, mo
     "special",
     [["<|endoftext|>", "<|pad|>"], [], ["<s>", "</s>", "<unk>"], ["[CLS]", "[SEP]", "[MASK]", "[PAD]", "<|user|>"]],
 )
-def test_what_is_saved_without_transformers_is_what_transformers_saves(special: list[str], tmp_path: Path):
+def test_files_saved_without_transformers_equal_those_of_transformers(special: list[str], tmp_path: Path):
     trainer = MwSTrainer(n_merges=30, special_tokens=special, show_progress=False)
     counts = count_documents([TEXT])
     trainer.trained(counts).save(tmp_path / "ours")
@@ -346,7 +346,7 @@ def test_what_is_saved_without_transformers_is_what_transformers_saves(special: 
     assert ours == theirs
 
 
-def test_a_wrong_keyword_is_refused_in_the_name_of_the_method_that_was_called():
+def test_a_wrong_keyword_is_rejected_in_the_name_of_the_method_that_was_called():
     trainer = MwSTrainer(show_progress=False)
     with pytest.raises(
         MwSError, match=r"MwSTrainer\.train has no option text_field; its options are column, group_column, encoding"
@@ -368,7 +368,7 @@ def counted(tmp_path):
     return counts
 
 
-def test_saved_counts_and_another_pattern_or_normalization_are_refused(counted, tmp_path):
+def test_saved_counts_and_another_pattern_or_normalization_are_rejected(counted, tmp_path):
     out = tmp_path / "out"
     for command in ("train", "count"):
         for options in (["--pattern", "words"], ["--normalization", "nfc"]):
@@ -382,7 +382,7 @@ def test_saved_counts_and_another_pattern_or_normalization_are_refused(counted, 
 
 
 @pytest.mark.parametrize("name", ["lama3", "Llama3", "gpt-4", "word"])
-def test_a_misspelt_pattern_name_is_no_pattern(name, tmp_path):
+def test_a_misspelled_pattern_name_is_not_a_pattern(name, tmp_path):
     with pytest.raises(MwSError, match="is unknown; choose words, gpt4, llama3, o200k"):
         MwSTrainer(pattern=name)
     assert compiled("[a-z]+|.") and compiled(r"\w+|\W+") and compiled(".")
@@ -399,7 +399,7 @@ TOO_MUCH = [
 
 
 @pytest.mark.parametrize(("pattern", "said"), TOO_MUCH)
-def test_a_pattern_too_much_for_tokenizers_is_refused_before_training(pattern, said, tmp_path, capfd):
+def test_a_pattern_too_much_for_tokenizers_is_rejected_before_training(pattern, said, tmp_path, capfd):
     with pytest.raises(MwSError, match=f"tokenizers .*{said}.*write"):
         MwSTrainer(pattern=pattern)
     (tmp_path / "text.txt").write_text(READING, encoding="utf-8")
@@ -410,7 +410,7 @@ def test_a_pattern_too_much_for_tokenizers_is_refused_before_training(pattern, s
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="file names that are no text")
-def test_arguments_that_are_no_text_are_refused_and_files_may_be_named_so(tmp_path):
+def test_arguments_that_are_not_text_are_rejected_unless_they_name_files(tmp_path):
     name = os.fsdecode(b"kirj\xe4.txt")
     (tmp_path / "text.txt").write_text(READING, encoding="utf-8")
     for arguments in (
@@ -425,7 +425,7 @@ def test_arguments_that_are_no_text_are_refused_and_files_may_be_named_so(tmp_pa
     assert done.returncode == 0 and "kirj\\udce4" in (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
 
 
-def test_a_card_claims_no_morphemes_where_none_were_learnt_and_keeps_its_tables():
+def test_a_card_does_not_mention_morphemes_if_none_were_learned_and_keeps_its_tables():
     trainer = MwSTrainer(vocab_size=300, composition=1, show_progress=False)
     trained = trainer.trained(count_documents([READING]))
     facts = CardFacts(data="a | b", command="mws train 'a|b'")
@@ -448,7 +448,7 @@ def test_the_granularity_that_is_reported_is_the_one_that_was_used():
     assert fit.granularity == 0.15 and "granularity 0.150" in fit.describe()
 
 
-def test_an_empty_output_does_not_write_into_the_folder_one_stands_in(tmp_path):
+def test_an_empty_output_does_not_write_into_the_current_folder(tmp_path):
     (tmp_path / "text.txt").write_text(READING, encoding="utf-8")
     for output in (["-o", ""], ["--output="]):
         refused = mws("train", "text.txt", *output, cwd=tmp_path)
@@ -466,7 +466,7 @@ def test_an_empty_argument_is_an_error_that_names_the_option(tmp_path):
     assert mws("segment", "mws-en-32k", "", "--", "--gold=").returncode == 0  # a word may be empty
 
 
-def test_a_list_of_words_that_all_occur_once_is_told_of_morphs_alone(tmp_path):
+def test_morphs_only_are_proposed_for_a_list_of_words_that_all_occur_once(tmp_path):
     words = tmp_path / "words.tsv"
     words.write_text("".join(f"слово{i:04}ами".translate(LETTERS) + "\t1\n" for i in range(2000)), encoding="utf-8")
     for options, told in ([], True), (["--composition", "0"], False):
@@ -474,13 +474,13 @@ def test_a_list_of_words_that_all_occur_once_is_told_of_morphs_alone(tmp_path):
         assert done.returncode == 0 and ("--composition 0" in done.stderr) == told
 
 
-def test_a_corpus_that_gives_fewer_tokens_than_asked_for_is_told(tmp_path, caplog):
+def test_a_corpus_that_gives_fewer_tokens_than_asked_for_is_reported(tmp_path, caplog):
     base = MwSTrainer(vocab_size=300, show_progress=False).train_from_iterator([READING])
     assert len(extend(base, {" читательница": 9}, 500).ids) < 500
     assert "of 500 tokens" in caplog.text
 
 
-def test_a_folder_for_a_file_and_labels_that_are_not_there_are_told_as_what_they_are(tmp_path):
+def test_a_folder_given_as_a_file_and_missing_labels_are_reported_as_such(tmp_path):
     text = tmp_path / "text.txt"
     text.write_text(READING, encoding="utf-8")
     refused = mws("evaluate", tmp_path, "--text", tmp_path)

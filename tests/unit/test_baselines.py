@@ -342,7 +342,7 @@ def sentence_piece(request):
 
 @examples(200, print_blob=False, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.sampled_from(["walk", "ing", "над", "берег", "ами", " ", ",", "ﬁ", "漢", "п'ят", "İ", "２"])))
-def test_rewritten_sentence_piece_cuts_the_same(sentence_piece, parts):
+def test_a_converted_sentence_piece_model_splits_the_same(sentence_piece, parts):
     processor, tokenizer = sentence_piece
     text = re.sub(" +", " ", "".join(parts)).strip()
     # its own normalizer has no dummy prefix (the training words carried the mark), so it is put here

@@ -77,7 +77,7 @@ def tables(draw):
 
 @given(tables(), st.sampled_from([r"[\s\S]+", *NAMED_PATTERNS]))
 @examples(500)
-def test_text_is_cut_as_by_the_same_merges_of_characters(case, pattern):
+def test_text_is_split_as_by_the_same_merges_of_characters(case, pattern):
     alphabet, merges, inside, around = case
     characters, in_bytes = (
         build_backend(*tokenizer_tables([], alphabet, merges, kind), pattern) for kind in ("characters", "bytes")
@@ -108,7 +108,7 @@ def test_vocab_size_counts_everything():
         assert len(tokenizer) == tokenizer.vocab_size == size
 
 
-def test_a_vocabulary_too_small_for_the_alphabet_keeps_it_and_says_so(caplog):
+def test_a_vocabulary_too_small_for_the_alphabet_keeps_it_with_a_warning(caplog):
     with caplog.at_level(logging.WARNING):
         tokenizer = MwSTrainer(alphabet="bytes", vocab_size=260, show_progress=False).train_from_iterator(["кот кита"])
     assert "263 tokens, although 260 were asked for, because 2 special tokens, 256 bytes and 5 parts" in caplog.text
@@ -131,7 +131,7 @@ def test_limits_of_alphabet_and_length_mean_the_same_in_bytes():
         assert boundaries_within(found[0], 0, 9) == boundaries_within(found[1], 0, 9)
 
 
-def test_settings_say_which_alphabet():
+def test_settings_contain_the_alphabet():
     assert (MwSTrainer().alphabet, MwSTrainer(criterion="classic").alphabet) == ("bytes", "characters")
     record = MwSTrainer(alphabet="bytes").record
     assert MwSTrainer.from_record(record).alphabet == "bytes"
@@ -140,7 +140,7 @@ def test_settings_say_which_alphabet():
 
 
 @pytest.mark.parametrize("token", ["<|é|>", "Ġ", "Ð", "naïve"])
-def test_added_tokens_that_would_decode_to_something_else_are_refused(token):
+def test_added_tokens_that_would_decode_to_something_else_are_rejected(token):
     with pytest.raises(MwSError, match="would decode to"):
         MwSTrainer(alphabet="bytes", special_tokens=["<s>", token])
     for make in (small_fast, small_slow):
@@ -188,7 +188,7 @@ def test_explanations_are_in_text(text):
 
 @pytest.mark.parametrize("kind", ["characters", "bytes"])
 @pytest.mark.parametrize("text", ["<0xD0>", "<0x41>", "a<0xD0><0x9F>漢"])
-def test_a_word_spelt_like_byte_tokens_is_explained_by_its_letters(text, kind):
+def test_a_word_spelled_like_byte_tokens_is_explained_by_its_letters(text, kind):
     (found,) = trace(small_fast(r"\S+|\s+", alphabet=kind).backend_tokenizer, text)
     assert found.text == text and found.pieces[-2:] == tuple(text[-2:])
     assert "".join(found.pieces) == text and len(found.pieces) == len(found.tokens) - 2 * ("漢" in text)
@@ -202,7 +202,7 @@ def test_words_are_segmented_and_measured_alike_by_every_class():
     assert score_text(small_slow(), [" ".join(words)]) == score_text(small_fast(), [" ".join(words)])
 
 
-def test_a_pre_tokenizer_written_in_python_is_no_hindrance():
+def test_a_pre_tokenizer_written_in_python_is_allowed():
     class Plain:
         def pre_tokenize(self, text):
             pass
@@ -233,7 +233,7 @@ def test_slow_class_reads_any_byte_level_file_of_the_shape(tmp_path):
 
 
 @pytest.mark.parametrize(("token", "kept"), [("Ça", False), ("<|ñ|>", False), ("Ωmega", True), ("<|user|>", True)])
-def test_added_tokens_that_decode_to_other_text_are_refused_or_reported(token, kept, tmp_path):
+def test_added_tokens_that_decode_to_other_text_are_rejected_or_reported(token, kept, tmp_path):
     backend = build_backend(base_vocab(byte_symbols=BYTE_CHARACTERS), [])
     backend.add_tokens([AddedToken(token, special=False)])
     assert (backend.decode(backend.encode(token).ids) == token) == kept  # the library's own answer

@@ -61,7 +61,7 @@ def test_every_text_comes_back(alphabet: str, text: str) -> None:
 
 
 @given(text=SOME)
-def test_what_is_shown_of_a_text_never_changes_when_a_token_is_added(text: str) -> None:
+def test_streamed_text_never_changes_when_a_token_is_added(text: str) -> None:
     tokenizer, shown = small("bytes"), ""
     ids = tokenizer.encode(text).ids
     for n in range(len(ids) + 1):
@@ -182,14 +182,14 @@ def test_a_script_without_capitalized_words_gets_no_rules() -> None:
 
 
 @pytest.mark.parametrize("letters", ["marker", "İ", "a", "]", "\u1c90", "Ǆ"])
-def test_a_letter_that_does_not_come_back_is_refused(letters: str) -> None:
+def test_a_letter_that_does_not_come_back_is_rejected(letters: str) -> None:
     for kind in (MwSTokenizer, MwSTokenizerFast):
         with pytest.raises(MwSError, match="not an uppercase letter"):
             kind(capitals=letters)
 
 
 @pytest.mark.parametrize("value", ["", "+capitals", "nfc+", "capitals+nfc", "nfc+capitals+capitals"])
-def test_half_a_normalization_is_refused(value: str) -> None:
+def test_malformed_normalizations_are_rejected(value: str) -> None:
     with pytest.raises(MwSError, match="unknown normalization"):
         MwSTrainer(vocab_size=600, normalization=value)
 
@@ -240,12 +240,12 @@ def test_the_notebook_has_no_marker(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["bpe-byte", "words"])
-def test_baselines_refuse_counts_with_the_marker(name: str) -> None:
+def test_baselines_reject_counts_with_the_marker(name: str) -> None:
     with pytest.raises(MwSError, match="count the text again without"):
         baselines.train(name, count_documents(LINES, normalization="capitals"), 600)
 
 
 @pytest.mark.parametrize("value", ["Marker", True, ""])
-def test_another_value_is_refused(value: Any) -> None:
+def test_another_value_is_rejected(value: Any) -> None:
     with pytest.raises(MwSError, match="capitals"):
         MwSTrainer(vocab_size=600, capitals=value)

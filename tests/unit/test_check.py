@@ -121,7 +121,7 @@ def test_a_saved_directory_has_no_faults(alphabet, tmp_path):
         (r"\w+|\W", None, ("unknown", "unknown", "unknown")),
     ],
 )
-def test_what_was_measured_of_a_pattern_is_told(pattern, digits, verdicts, tmp_path):
+def test_the_measured_effects_of_a_pattern_are_reported(pattern, digits, verdicts, tmp_path):
     """As in scripts/results/clients-digits.md."""
     small_fast(with_digits(pattern, digits), alphabet="bytes").save_pretrained(tmp_path)
     told = {each["client"]: each["verdict"] for each in json.loads(mws("check", tmp_path, "--json").stdout)["clients"]}
@@ -130,7 +130,7 @@ def test_what_was_measured_of_a_pattern_is_told(pattern, digits, verdicts, tmp_p
 
 @ALPHABETS
 @pytest.mark.parametrize("trap", SPOILED)
-def test_each_trap_is_seen_and_repaired_and_ids_stay(trap, alphabet, tmp_path):
+def test_each_fault_is_found_and_repaired_and_ids_stay(trap, alphabet, tmp_path):
     if trap == "replaced" and transformers.__version__ < "5":
         pytest.skip("transformers 4 replaces no class")
     tokenizer = small_fast(alphabet=alphabet)
@@ -160,7 +160,7 @@ def test_only_versions_that_load_everything_are_promised(trap, versions, tmp_pat
 
 
 @pytest.mark.parametrize("own", [False, True])
-def test_names_and_templates_of_the_stock_class_are_repaired_for_all_versions(own, tmp_path):
+def test_names_and_templates_of_the_standard_class_are_repaired_for_all_versions(own, tmp_path):
     names = {"audio_token": "<audio>", "eoi_token": "<eoi>"}
     tokenizer = small_fast(extra_special_tokens=names, additional_special_tokens=None)
     tokenizer.add_special_tokens({"additional_special_tokens": ["<|user|>"]})
@@ -196,7 +196,7 @@ def test_missing_training_metadata_are_reported_where_merges_were_learned(tmp_pa
 
 
 @ALPHABETS
-def test_a_copy_by_the_stock_class_is_repaired(alphabet, tmp_path):
+def test_a_copy_by_the_standard_class_is_repaired(alphabet, tmp_path):
     """Loaded by the stock class, called with truncation, saved: as training libraries and pushes do."""
     tokenizer = small_fast(alphabet=alphabet, add_prefix_space=True)
     tokenizer.save_pretrained(tmp_path / "first")
@@ -213,7 +213,7 @@ def test_a_copy_by_the_stock_class_is_repaired(alphabet, tmp_path):
         assert again.encode(text) == tokenizer.encode(text)
 
 
-def test_lost_text_is_seen(tmp_path):
+def test_lost_text_is_detected(tmp_path):
     tokenizer = small_fast()
     tokenizer.save_pretrained(tmp_path)
     damaged = tokenizer.backend_tokenizer
@@ -235,7 +235,7 @@ def test_a_pattern_too_much_for_tokenizers_is_a_finding(tmp_path, capfd):
     assert "panicked" not in "".join(capfd.readouterr())
 
 
-def test_what_is_meant_to_change_text_is_no_loss(tmp_path):
+def test_an_intended_change_of_text_is_not_a_loss(tmp_path):
     small_fast(normalization="nfc", add_prefix_space=True).save_pretrained(tmp_path)
     report = check(tmp_path)
     assert report.ok and report.facts["normalizer"] == "NFC" and report.facts["add_prefix_space"]
@@ -293,7 +293,7 @@ def test_a_hole_in_the_ids_counts_and_padded_rows_are_fine(tmp_path):
 
 
 @pytest.mark.parametrize("nested", [False, True])
-def test_a_pattern_saved_as_a_string_is_seen(nested, tmp_path):
+def test_a_pattern_saved_as_a_string_is_reported(nested, tmp_path):
     """As a training script did that gave the pattern itself for a Regex of it."""
     small_fast("llama3", alphabet="bytes").save_pretrained(tmp_path)
     backend = Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
@@ -307,7 +307,7 @@ def test_a_pattern_saved_as_a_string_is_seen(nested, tmp_path):
     assert traps(tmp_path) == set()
 
 
-def test_what_tokenizers_1_cannot_run_is_told_of_ours_and_of_others(tmp_path):
+def test_patterns_that_tokenizers_1_cannot_run_are_reported_for_all_tokenizers(tmp_path):
     for pattern, verdict in (("o200k", "right"), ("words", "refuses"), ("gpt4", "refuses")):
         small_fast(pattern, alphabet="bytes").save_pretrained(tmp_path)
         told = {fact.client: fact.verdict for fact in check(tmp_path).clients}
@@ -325,7 +325,7 @@ def test_what_tokenizers_1_cannot_run_is_told_of_ours_and_of_others(tmp_path):
     assert [finding.trap for finding in found.findings] == ["tokenizers-1.0"] and found.ok
 
 
-def test_other_tokenizers_are_looked_at_and_never_repaired(tmp_path):
+def test_other_tokenizers_are_checked_and_never_repaired(tmp_path):
     small_fast().save_pretrained(tmp_path)
     change(tmp_path / "tokenizer_config.json", tokenizer_class="LlamaTokenizer")
     assert [finding.trap for finding in check(tmp_path).findings] == ["foreign-class"]
@@ -364,7 +364,7 @@ def _as_other_programs_have_it(tokenizer, shift):
 
 
 @pytest.mark.parametrize("name", ["vocab.json", "merges.txt", "own.tiktoken", "tekken_v3.json"])
-def test_another_vocabulary_beside_is_an_error_and_the_same_one_is_none(name, tmp_path):
+def test_another_vocabulary_in_the_folder_is_an_error_and_an_equal_one_is_not(name, tmp_path):
     tokenizer = small_fast("llama3", alphabet="bytes")
     tokenizer.save_pretrained(tmp_path)
     for shift, found in ((False, set()), (True, {"foreign-vocabulary"})):
@@ -408,14 +408,14 @@ def test_beside_a_model_of_every_type_ids_are_equal_or_check_says_what_happens(b
 
 
 @pytest.mark.parametrize(("name", "message"), [("absent", "no such folder"), ("a.json", "not a tokenizer.json")])
-def test_what_is_no_directory_is_not_called_an_empty_one(name, message, tmp_path):
+def test_a_file_is_not_reported_as_an_empty_folder(name, message, tmp_path):
     (tmp_path / "a.json").write_text("{}")
     for look in (check, repair):
         with pytest.raises(MwSError, match=f"{name}: {message}"):
             look(tmp_path / name)
 
 
-def test_what_other_commands_open_is_checked_too(tmp_path):
+def test_files_that_other_commands_open_are_checked_too(tmp_path):
     """A SentencePiece model alone, by its folder or its file, and a tokenizer.json under another name."""
     (tmp_path / "sp").mkdir()
     (tmp_path / "sp/spiece.model").write_bytes(sentence_piece("bpe"))

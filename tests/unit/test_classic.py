@@ -133,7 +133,7 @@ def test_terms_by_hand():
     assert found.total == pytest.approx(found.association + found.length + found.gain)
 
 
-def test_lengths_decide_who_is_a_candidate():
+def test_lengths_decide_which_pairs_are_candidates():
     short = Counts(9, 9, 9, 1, 2, n_tokens=100, n_pairs=80, n_characters=100)
     assert coefficient(short) > 0
     assert coefficient(short._replace(left_size=2)) == 0  # 4 is more than 2 above the root of the mean length 1
@@ -157,7 +157,7 @@ def test_explaining_a_pair_of_products_learns_them_first():
     assert explain_pair(corpus, *merges[rank]) == explain_merges(corpus, rank + 1)[rank]
 
 
-def test_a_pair_of_equal_neighbours_is_counted_between_tokens_alone():
+def test_a_pair_of_equal_neighbors_is_counted_only_between_tokens():
     corpus = SymbolCorpus.from_words(["абабаб", "абаб", "аб"], [1, 2, 4])
     assert explain_merges(corpus, 1)[0]["left"] == "а"
     found = explain_pair(corpus, "аб", "аб")
@@ -169,6 +169,6 @@ def test_a_pair_that_never_meets_has_no_terms():
     assert (found["pmi"], found["coefficient"], found["b"]) == (None, 0.0, 0)
 
 
-def test_explaining_an_unknown_part_is_refused():
+def test_explaining_an_unknown_part_is_rejected():
     with pytest.raises(MwSError, match="'щи' is neither"):
         explain_pair(SymbolCorpus.from_words(["аб", "вг"]), "а", "щи")

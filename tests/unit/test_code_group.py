@@ -65,7 +65,7 @@ def morphs(request):
 
 
 class TestIdentifiers:
-    def test_what_a_part_is(self):
+    def test_parts_of_identifiers(self):
         assert parts("getHTTPServerURL") == ["get", "HTTP", "Server", "URL"]
 
     def test_no_morph_crosses_the_edge_of_a_part(self, morphs):
@@ -86,12 +86,12 @@ class TestIdentifiers:
         assert named.word(" getusername") == other.word(" getusername")
         assert named.word(" GETUSERNAME") == other.word(" GETUSERNAME")
 
-    def test_a_language_beside_code_keeps_its_cuts(self, groups):
+    def test_a_language_beside_code_keeps_its_segmentation(self, groups):
         mixed, alone = find_evidence(groups), find_evidence(groups["eng"])
         for word in (" McWalker", " reWalked", " walking", "unSigned"):
             assert mixed.word(word) == alone.word(word), word
 
-    def test_a_word_of_both_is_cut_by_its_share_in_code(self):
+    def test_a_word_of_both_groups_is_split_by_its_share_in_code(self):
         code = count_documents(["fileName other other other " + CODE], pattern="words")
         eng = count_documents(["fileName " + ENGLISH], pattern="words")
         found = find_evidence({"code": code, "eng": eng})
@@ -116,7 +116,7 @@ class TestIdentifiers:
         assert found.word(name) is None
         assert {i + 1 for i, p in enumerate(found.boundaries([name])) if p == 1} == ends(parts(name)) - {len(name)}
 
-    def test_compositions_pay_in_code_for_sure_edges_alone_and_in_a_language_for_all(self, groups):
+    def test_compositions_are_penalized_for_certain_edges_in_code_and_for_all_in_a_language(self, groups):
         found = find_evidence(groups)
         penalties = dict(zip(found.types, found.penalties, strict=True))
 
@@ -131,7 +131,7 @@ class TestIdentifiers:
             kept = [penalties[word.lower().strip(" ._")] * p for p in found.word(word)]
             assert price(word) == pytest.approx(kept), word
 
-    def test_code_alone(self, groups):
+    def test_only_code(self, groups):
         tokenizer = quiet(composition=0, pattern="words").train_from_counts({"code": groups["code"]})
         assert all(ends(parts(name)) <= ends(tokenizer.tokenize(name)) for name in NAMES)
 
@@ -177,7 +177,7 @@ class TestDigits:
             for text in (f"a.{number}.", f"x{number}y", f" {number}\n", number):
                 assert split(text, pattern) == scan(text, pattern) == [p for p, _ in rust.pre_tokenize_str(text)]
 
-    def test_a_trainer_that_is_asked(self, way):
+    def test_the_trainer_splits_numbers_as_asked(self, way):
         tokenizer = quiet(digits=way).train(["in 1234567 and 1234567 or 12 of 1234 words", "1234567"])
         tokens = [tokenizer.convert_tokens_to_string([t]) for t in tokenizer.tokenize("x=1234567")]
         assert "".join(tokens) == "x=1234567"
@@ -213,7 +213,7 @@ class TestChoice:
         assert done.returncode == 2 and "digits" in done.stderr
 
     @pytest.mark.parametrize("way", DIGIT_PARTS)
-    def test_check_tells_it_and_tiktoken_reads_it(self, way, tmp_path):
+    def test_check_reports_the_export_and_tiktoken_reads_it(self, way, tmp_path):
         """Export compares with tiktoken's own cuts before it writes; llama.cpp cannot cut from the right."""
         tokenizer = quiet(pattern="llama3", digits=way, alphabet="bytes").train(["in 1234567 and 12 of 1234 words"])
         tokenizer.save_pretrained(tmp_path / "made")

@@ -95,7 +95,7 @@ def test_export_asks_for_a_format_and_lists_them(tmp_path: Path):
     assert all(name in error for name in ("gguf", "tiktoken", "byte-level", "notebook"))
 
 
-def test_what_is_missing_or_mistyped_is_said_with_what_was_meant():
+def test_missing_and_mistyped_arguments_are_reported_with_a_suggestion():
     assert "the first argument is the tokenizer: mws segment TOKENIZER szavak" in mws("segment", "szavak")[2]
     assert "(did you mean 'evaluate'?)" in mws("evalute", "x")[2]
     assert "--gld: mws evaluate takes no such argument (did you mean '--gold'?)" in mws("evaluate", "x", "--gld=y")[2]
@@ -112,7 +112,7 @@ def test_what_is_missing_or_mistyped_is_said_with_what_was_meant():
         "transplant x y --pad-to-multiple 8",
     ],
 )  # fmt: skip
-def test_an_option_that_is_like_none_is_not_answered_by_another(command: str):
+def test_no_suggestion_is_made_for_an_option_that_is_not_similar_to_any(command: str):
     code, said, error = mws(*command.split(), "-o", "z")
     assert (code, said) == (2, "") and "takes no such argument; `mws" in error, error
 
@@ -123,7 +123,7 @@ def test_bytes_are_written_as_people_do(text: Path, tmp_path: Path, written: str
 
 
 @pytest.mark.parametrize("given", [("слово", "--pair", "с", "л"), ("--pair", "с", "л", "--merges", "3")])
-def test_explain_ignores_nothing_that_it_is_asked_for(text: Path, given: tuple[str, ...]):
+def test_explain_does_not_ignore_any_argument(text: Path, given: tuple[str, ...]):
     code, said, error = mws("explain", *given, "--from", text)
     assert (code, said) == (2, "") and "cannot be explained together; run the command once for each" in error
 
@@ -159,7 +159,7 @@ def test_a_text_given_as_a_tokenizer_is_called_neither_one_nor_a_list_of_words(t
         assert "neither a tokenizer, such as a folder that `mws train` wrote, nor a list" in said + error
 
 
-def test_check_does_not_call_nothing_wrong_what_a_program_gets_wrong(tmp_path: Path):
+def test_check_reports_a_fault_if_a_program_gets_the_tokenizer_wrong(tmp_path: Path):
     small_fast().save_pretrained(tmp_path / "t")
     code, said, _ = mws("check", tmp_path / "t")
     wrong = [line for line in said.splitlines() if line.endswith("(train with --alphabet bytes)")]
@@ -209,14 +209,14 @@ def test_quiet_prints_nothing_of_what_was_written_and_no_warnings(text: Path, tm
     assert mws("train", few, "-o", tmp_path / "t", "-q")[::2] == (2, mws("train", few, "-o", tmp_path / "t")[2])
 
 
-def test_every_command_that_writes_has_the_same_options_for_it():
+def test_every_command_that_writes_has_the_same_options_for_writing():
     for name in COMMANDS:
         options = set(parser_of(name)._option_string_actions)
         if options & {"--output", "--plot"}:
             assert {"--force", "--quiet", "--json"} <= options, name
 
 
-def test_an_export_is_told_to_programs_too(tmp_path: Path):
+def test_an_export_is_printed_as_json(tmp_path: Path):
     small_fast(alphabet="characters").save_pretrained(tmp_path / "t")
     command = ("export", tmp_path / "t", "--format", "byte-level", "-o", tmp_path / "new")
     code, said, error = mws(*command, "--json", "--quiet")
@@ -237,7 +237,7 @@ def test_each_setting_is_described_once_and_as_the_library_has_it():
         assert float(re.match(r"[\d.,]+\d|\d", SETTINGS[name].default)[0].replace(",", "")) == value, name
 
 
-def test_a_finished_corpus_is_said_to_be_there(text: Path, tmp_path: Path):
+def test_a_finished_corpus_is_reported(text: Path, tmp_path: Path):
     small_fast().save_pretrained(tmp_path / "t")
     command = ("encode", tmp_path / "t", text, "-o", tmp_path / "ids")
     first, second = mws(*command)[1], mws(*command)[1]
@@ -247,7 +247,7 @@ def test_a_finished_corpus_is_said_to_be_there(text: Path, tmp_path: Path):
     assert "already there" not in mws(*command, "--force")[1]
 
 
-def test_examples_of_the_help_stand_on_one_line_and_name_what_there_is():
+def test_examples_of_the_help_are_on_one_line_and_name_existing_options():
     shown = 0
     for name in COMMANDS:
         examples = re.findall(r"(?m)^    (?:\w+ \S+ \| )?mws (\w+)(.*)$", mws(name, "--help")[1])
@@ -265,7 +265,7 @@ def test_examples_of_the_help_stand_on_one_line_and_name_what_there_is():
         (("extend", "DIR", "TEXT", "-o", "OUT", "--add", "3", "--composition", "1.5"), "--composition 1.5 must be"),
     ],
 )
-def test_a_value_that_the_library_refuses_is_named_as_it_was_typed(tmp_path, arguments, says):
+def test_a_value_that_the_library_rejects_is_named_as_it_was_typed(tmp_path, arguments, says):
     small_fast().save_pretrained(tmp_path / "made")
     (tmp_path / "text.txt").write_text("\n".join(running_text()), encoding="utf-8")
     places = {"DIR": tmp_path / "made", "TEXT": tmp_path / "text.txt", "OUT": tmp_path / "out"}
@@ -336,7 +336,7 @@ def test_english_contractions_are_not_reported(apostrophe, pattern):
     assert notice(text.replace("'", apostrophe) * 5, pattern) == ""
 
 
-def test_above_two_in_a_thousand_it_is_told_with_what_it_costs():
+def test_a_share_above_two_in_a_thousand_is_reported_with_its_effect():
     text = "п'ять " + "слово " * 499
     assert notice(text + "слово ") == ""  # .2 % of 501 is more than one
     told = notice("п'ять " + text)
@@ -348,7 +348,7 @@ def test_above_two_in_a_thousand_it_is_told_with_what_it_costs():
     assert told.endswith("tokie splits it differently") and "\n" not in told
 
 
-def test_the_command_says_so_in_one_line(tmp_path, caplog):
+def test_the_command_reports_it_in_one_line(tmp_path, caplog):
     assert warned(tmp_path, caplog, "слово слово дом " * 20) == []
     assert len(warned(tmp_path, caplog, "п'ять слів " * 20)) == 1
     assert warned(tmp_path, caplog, "п'ять слів " * 20, "--pattern", "words") == []

@@ -57,7 +57,7 @@ def test_missing_libraries_leave_the_defaults_with_a_warning(monkeypatch, caplog
     assert {spec.installed for spec in parse_systems(["morfessor,morfessor-frequent,morph-bpe"])} == {False}
 
 
-def test_morfessor_is_named_where_the_words_are_many(caplog):
+def test_morfessor_is_named_if_there_are_many_words(caplog):
     assert "morfessor" not in {spec.name for spec in default_systems(30_001)}
     assert "morfessor is left out" in caplog.text and "30,000" in caplog.text
 
@@ -188,7 +188,7 @@ def test_killed_run_resumes(gold, tmp_path):
     assert [row["f1"] for row in resumed.rows] == [row["f1"] for row in whole.rows]
 
 
-def test_other_words_special_tokens_and_versions_are_trained_anew(tmp_path, monkeypatch):
+def test_other_words_special_tokens_and_versions_are_trained_again(tmp_path, monkeypatch):
     (spec,) = plan(parse_systems(["bpe-character:types"]), [300])
 
     def trained(counts, special_tokens=("<s>",)):
@@ -205,7 +205,7 @@ def test_other_words_special_tokens_and_versions_are_trained_anew(tmp_path, monk
 
 
 @pytest.mark.parametrize("damage", ["[]", "{", "without a size"])
-def test_a_damaged_record_is_trained_anew(tmp_path, damage):
+def test_a_system_with_a_damaged_record_is_trained_again(tmp_path, damage):
     (spec,) = plan(parse_systems(["bpe-character:types"]), [300])
     systems = TrainedSystems(small_counts(), tmp_path, ())
     first = systems.train(spec)
@@ -224,7 +224,7 @@ def test_systems_with_unknown_tokens_are_last_and_marked(tmp_path):
     assert [row[1].endswith("(loses text)") for row in rows] == [False, True]
 
 
-def test_a_baseline_that_refuses_a_size_is_left_out(gold, tmp_path, caplog):
+def test_a_baseline_that_rejects_a_size_is_left_out(gold, tmp_path, caplog):
     pytest.importorskip("sentencepiece")
     systems = parse_systems(["bpe-character:types,sentencepiece-bpe:types"])
     comparison = compare(small_counts(), [gold], [270, 420], tmp_path, systems=systems, picture=False, resamples=10)
@@ -257,7 +257,7 @@ def test_user_errors(gold, tmp_path, monkeypatch):
         compare(small_counts(), [gold], [300], tmp_path, systems=parse_systems(["morfessor"]))
 
 
-def test_without_matplotlib_there_is_no_picture_and_a_line_says_so(gold, tmp_path, monkeypatch):
+def test_without_matplotlib_there_is_no_picture_but_a_warning(gold, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     (tmp_path / "text.txt").write_text("\n".join(running_text()), encoding="utf-8")
     out = tmp_path / "out"
@@ -306,7 +306,7 @@ def test_a_damaged_tokenizer_is_named(gold, tmp_path):
         compare(small_counts(), [gold], [420], tmp_path, **options)
 
 
-def test_words_that_stand_too_often_to_be_repeated_are_divided_with_a_notice(gold, tmp_path, caplog, monkeypatch):
+def test_counts_that_are_too_large_to_repeat_words_are_divided_with_a_warning(gold, tmp_path, caplog, monkeypatch):
     monkeypatch.setattr(feed, "_MAX_RUNNING_WORDS", 100_000)
     pytest.importorskip("sentencepiece")
     counts = WordCounts.from_mapping(
@@ -380,7 +380,7 @@ def test_a_picture_of_an_earlier_run_does_not_stay(gold, tmp_path):
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["results.json", "results.md", "tokenizers"]
 
 
-def test_every_command_that_scores_on_gold_says_what_the_file_lacks(tmp_path):
+def test_every_command_that_scores_on_gold_reports_omitted_lines(tmp_path):
     gold, text, out = tmp_path / "part.csv", tmp_path / "text.txt", tmp_path / "out"
     gold.write_text("full_word,pt1,rest\nwalking,walk,ing\nwalked,walk,ed\nbad,b,d\n", encoding="utf-8")
     text.write_text("\n".join(running_text()), encoding="utf-8")
@@ -422,7 +422,7 @@ def picture():
 
 @pytest.mark.parametrize(("language", "gold"), PICTURES)
 @pytest.mark.parametrize("length", ["text_fertility", "tokens_per_word"])
-def test_every_system_is_named_once_beside_its_point_in_the_colour_of_its_line(
+def test_every_system_is_named_once_beside_its_point_in_the_color_of_its_line(
     picture, language, gold, length, tmp_path
 ):
     rows = [

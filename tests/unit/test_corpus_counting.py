@@ -75,7 +75,7 @@ class TestCuts:
     @given(texts)
     @examples(2000)
     @pytest.mark.parametrize("pattern", NAMED_PATTERNS)
-    def test_nothing_reaches_across_a_cut(self, pattern, text):
+    def test_no_pre_token_crosses_a_division_point(self, pattern, text):
         raw = (text + "....").encode()  # the last four bytes are never cut
         cut = blocks.last_division_point(raw)
         left, right = raw[:cut].decode(), raw[cut:].decode()
@@ -111,7 +111,7 @@ class TestCuts:
             assert b"".join(part.data.tobytes() for part in parts).decode() == text
         assert len(parts) > 1 and all(part.data.tobytes().endswith(b"\n") for part in parts[:-1])
 
-    def test_text_without_a_cut_is_one_block(self, tmp_path):
+    def test_text_that_cannot_be_divided_is_one_block(self, tmp_path):
         (tmp_path / "x").write_bytes(b"  \n" * 5000)
         assert len(list(blocks.text_blocks(tmp_path / "x", division=blocks.STREAM, size=64))) == 1
 
@@ -176,7 +176,7 @@ CUT = ["кот", "пёс ", " кот", "кот", " [SEP"]
 
 @pytest.mark.parametrize("pattern", [None, GPT4_PATTERN, r"\w+|\W+"])
 @pytest.mark.parametrize("normalization", [None, "nfd"])
-def test_special_tokens_in_texts_are_cut_out(pattern, normalization, tmp_path):
+def test_special_tokens_in_texts_are_removed(pattern, normalization, tmp_path):
     options = {"normalization": normalization} | ({"pattern": pattern} if pattern else {})
     expected = count_documents(CUT, **options, special_tokens=[])
     path = tmp_path / "a.txt"
@@ -198,7 +198,7 @@ def test_special_tokens_with_spaces_are_not_divided_between_blocks(tmp_path):
 
 
 @pytest.mark.parametrize("special", ["[SEP]", "<turn>", "<|endoftext|>"])
-def test_no_part_of_a_special_token_is_learnt(special, tmp_path):
+def test_no_part_of_a_special_token_is_learned(special, tmp_path):
     clean = ["он читал книгу, она читала газету", "они читали и писали"] * 30
     marked = [special.join(text.split(" ", 2)) for text in clean]
     cut = [part for text in clean for part in text.split(" ", 2)]
@@ -258,12 +258,12 @@ class TestTable:
         assert (len(set(strings.to_pylist())), spilled) == (5000, [])
 
     @pytest.mark.parametrize("cap", [1 << 19, 1 << 22, 1 << 26])
-    def test_room_made_beforehand_stays_below_the_cap(self, cap):
+    def test_memory_reserved_beforehand_stays_below_the_cap(self, cap):
         assert TokenTable(cap, lambda table: None, text_bytes=1 << 40).nbytes <= cap
 
     @given(st.binary(min_size=1, max_size=60), st.binary(max_size=20))
     @examples(200)
-    def test_hash_is_the_same_on_every_machine_and_does_not_see_the_surroundings(self, word, after):
+    def test_the_hash_is_the_same_on_every_machine_and_does_not_depend_on_neighboring_bytes(self, word, after):
         found = hash_words(np.frombuffer(b"xyz" + word + after, np.uint8), np.array([3, 3 + len(word)]))
         assert found.tolist() == [reference_hash(word)]
 
@@ -349,7 +349,7 @@ ZIPFIAN = {
 
 @pytest.mark.parametrize("min_count", [1, 4])
 @pytest.mark.parametrize("made", ZIPFIAN)
-def test_what_is_spilled_and_read_back_in_pieces_is_whole_and_groups_are_pruned_together(tmp_path, made, min_count):
+def test_counts_on_disk_are_read_back_completely_and_groups_are_pruned_together(tmp_path, made, min_count):
     parts = ZIPFIAN[made]()
     merged = merge_files(saved(tmp_path, parts), tmp_path / "merged.parquet", memory_cap=1, min_count=min_count)
     expected = parts[0].merge(*parts[1:]).at_least(min_count)
@@ -358,7 +358,7 @@ def test_what_is_spilled_and_read_back_in_pieces_is_whole_and_groups_are_pruned_
     assert merged == expected
 
 
-def test_what_does_not_fit_together_is_refused(tmp_path):
+def test_counts_that_cannot_be_merged_are_rejected(tmp_path):
     one = counts_of({"a": 1})
     others = [counts_of({"a": 1}, pattern=GPT4_PATTERN), WordCounts.from_groups({"eng": one})]
     for other, message in zip(others, ("count again with one setting", "only one of them has groups"), strict=True):
@@ -436,7 +436,7 @@ def test_memory_follows_what_is_open_whatever_the_number_of_files(tmp_path, endi
 
 
 @pytest.mark.parametrize("paths", [None, b"a.txt", 5, {"a": "a.txt"}, ["a.txt", None], [b"a.txt"]])
-def test_what_is_not_the_name_of_a_file_is_named(paths, tmp_path):
+def test_a_value_that_is_not_the_name_of_a_file_is_named(paths, tmp_path):
     (tmp_path / "a.txt").write_text("words", encoding="utf-8")
     with contextlib.chdir(tmp_path), pytest.raises(MwSError, match=r"^\w+ is not the name of a file; give a path"):
         count_files(paths)

@@ -82,7 +82,7 @@ def test_counts_cannot_be_changed():
         counts_of({"a": 1}).counts[0] = 5
 
 
-def test_refuses_to_merge_what_was_counted_differently():
+def test_counts_made_with_different_settings_are_not_merged():
     with pytest.raises(MwSError, match="normalization nfc"):
         counts_of({"a": 1}).merge(counts_of({"a": 1}, normalization="nfc"))
     with pytest.raises(MwSError, match="different settings.*pattern words and .* pattern gpt4 and"):
@@ -216,7 +216,7 @@ COUNTS = {
 
 
 @pytest.mark.parametrize("name", COUNTS)
-def test_counts_are_refused(name, tmp_path):
+def test_counts_are_rejected(name, tmp_path):
     changes, message = COUNTS[name]
     file = counts_file(tmp_path / "c.parquet", **changes)
     assert is_counts_file(file)
@@ -230,7 +230,7 @@ def test_counts_are_refused(name, tmp_path):
         MwSTrainer(n_merges=2, show_progress=False).train_from_counts(file)
 
 
-def test_cut_off_and_altered_counts_are_refused_wherever_they_are_cut(tmp_path):
+def test_truncated_and_altered_counts_are_rejected_wherever_they_end(tmp_path):
     whole = counts_file(tmp_path / "c.parquet").read_bytes()
     random = np.random.default_rng(0)
     for k in range(60):
@@ -247,7 +247,7 @@ def test_cut_off_and_altered_counts_are_refused_wherever_they_are_cut(tmp_path):
             assert read.total == 5  # what was altered means nothing
 
 
-def test_a_word_in_two_rows_is_mended_by_count(tmp_path):
+def test_a_word_in_two_rows_is_repaired_by_count(tmp_path):
     path = counts_file(tmp_path / "c.parquet", ["ab", "cd", "ab"], [5, 4, 3], settings=metadata(12))
     with pytest.raises(MwSError, match=r"c.parquet: row 3: 'ab' is also in row 1; .*mws count"):
         WordCounts.load(path)
@@ -283,7 +283,7 @@ def test_counts_of_every_kind_train(tmp_path):
 
 
 class TestWordList:
-    def test_forms_stand_inside_sentences(self, tmp_path):
+    def test_forms_are_split_as_inside_sentences(self, tmp_path):
         path = tmp_path / "list.tsv.gz"
         path.write_bytes(gzip.compress("кот\t5\nкое-кто\t2\n дом\t1\nкот\t1\nодин\n\n".encode()))
         expected = {" кот": 6, " кое": 2, "-кто": 2, " дом": 1, " один": 1}
@@ -295,7 +295,7 @@ class TestWordList:
         assert dict(read_word_list(path).items()) == {" кот": 1, " кое": 1, "-кто": 1, " ": 1, "42": 1}
 
     @pytest.mark.parametrize("line", ["кот 3", "      3 кот", "кот   12"])
-    def test_spaces_for_tabs_are_refused_by_line(self, tmp_path, line):
+    def test_spaces_for_tabs_are_rejected_by_line(self, tmp_path, line):
         path = tmp_path / "list.tsv"
         path.write_text(f"дом\t1\n{line}\n", encoding="utf-8")
         with pytest.raises(MwSError, match="list.tsv:2: .*word<TAB>count"):
@@ -340,7 +340,7 @@ def test_a_mapping_is_read_alike_by_training_extending_and_baselines():
     assert trainer.learn(WORDS).merges == trainer.learn(counts).merges
 
 
-def test_the_items_of_counts_train_as_they_do_or_are_refused():
+def test_the_items_of_counts_train_as_they_do_or_are_rejected():
     text = count_documents([" читать и писать; читала, писала"] * 9)
     with pytest.raises(MwSError, match="begins with a space.*train_from_counts.*WordCounts.from_mapping"):
         trained_on(dict(text.items()))
@@ -353,6 +353,6 @@ def test_the_items_of_counts_train_as_they_do_or_are_refused():
     assert all(word.startswith(" ") for word in spaced.words) and trained_on(dict(spaced.items())) == trained_on(spaced)
 
 
-def test_an_empty_word_is_refused():
+def test_an_empty_word_is_rejected():
     with pytest.raises(MwSError, match="the empty string is not a word"):
         trained_on({"": 3, "кот": 2})

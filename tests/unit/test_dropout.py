@@ -105,13 +105,13 @@ def test_the_slow_class_and_the_corpus_agree_whatever_the_workers(directory, tmp
     assert rows["ids"][::-1] == expected
 
 
-def test_seeds_cut_otherwise_and_each_in_the_same_way(directory):
+def test_seeds_split_differently_and_each_reproducibly(directory):
     backend = open_tokenizer(directory).backend
     found = {seed: ids_of(BlockEncoder(backend, dropout=Dropout(0.2, seed)), TEXT) for seed in (0, 1)}
     assert found[0] != found[1] and found[0] == ids_of(BlockEncoder(backend, dropout=Dropout(0.2)), TEXT)
 
 
-def test_a_kind_of_merges_alone_fails(directory):
+def test_only_one_kind_of_merges_fails(directory):
     tokenizer = MwSTokenizer.from_pretrained(directory)
     merges = json.loads((directory / RECORD_FILE).read_text())["settings"]["merges"]
     products = ["".join(pair) for pair in tables_of(open_tokenizer(directory).backend)[1]]
@@ -155,12 +155,12 @@ def test_the_command(directory, tmp_path):
         ({"share": 0.1, "kind": "words"}, "all, morph or composition"),
     ],
 )
-def test_values_out_of_range_are_refused(how, message):
+def test_values_out_of_range_are_rejected(how, message):
     with pytest.raises(MwSError, match=message):
         Dropout(**how)
 
 
-def test_what_cannot_be_done_is_refused():
+def test_impossible_dropouts_are_rejected():
     with pytest.raises(MwSError, match="there is no mws_training.json"):
         BlockEncoder(BACKENDS[0], dropout=Dropout(0.1, kind="morph"))
     other = make_backend(random_merges(9, 30), pattern=WORD_PATTERN)

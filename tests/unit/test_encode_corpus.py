@@ -49,7 +49,7 @@ def test_a_little_text_is_encoded_without_kernels_to_the_same_files(backend, tmp
 
 
 @pytest.mark.parametrize("most", [-1, 1 << 20], ids=["kernels", "little"])
-def test_text_that_is_not_utf8_is_told_alike(backend, tmp_path, monkeypatch, most):
+def test_text_that_is_not_utf8_gets_one_message(backend, tmp_path, monkeypatch, most):
     monkeypatch.setattr(bulk, "MAX_BYTES_WITHOUT_KERNELS", most)
     (tmp_path / "text.txt").write_bytes(b"one\ntwo \xff\n")
     with pytest.raises(MwSError, match=r"text\.txt:2: the text"):
@@ -131,7 +131,7 @@ def test_tokenizers_off_the_fast_path_write_the_same_format(tmp_path):
     assert rows(corpus) == expected_rows(other, LINES)
 
 
-def test_user_errors_say_what_and_where(backend, tmp_path):
+def test_user_errors_name_the_problem_and_its_position(backend, tmp_path):
     bad = tmp_path / "bad.txt"
     bad.write_text("аб\n", encoding="utf-8")
     with pytest.raises(MwSError, match="separator=0 is not a token; give its text, not its id"):

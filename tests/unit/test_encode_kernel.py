@@ -57,7 +57,7 @@ def test_random_unicode_equals_rust(documents, encoder):
 
 @examples(60)
 @given(st.text(alphabet="абвгд abcdef'’.,1\né漢😀", max_size=40), st.sampled_from(ENCODERS))
-def test_python_twin(text, encoder):
+def test_the_python_class_gives_the_same_ids(text, encoder):
     vocab, merges = tables_of(encoder.backend)
     words, kind, table = split(text, pattern_of(encoder.backend)), alphabet_of(vocab), ranked(merges)
     tokens = [token for word in words for token in merge(symbols_of(word, vocab, kind), table)]
@@ -313,7 +313,7 @@ def test_cache_grows_within_its_limit_and_keeps_its_answers():
         assert out[0] == number
 
 
-def test_long_keys_of_the_same_hash_are_told_apart():
+def test_long_keys_with_equal_hashes_are_distinguished():
     def after_a_word(mixed):
         mixed = mixed * 0x9E3779B97F4A7C15 & (1 << 64) - 1
         return mixed ^ mixed >> 32

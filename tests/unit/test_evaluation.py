@@ -165,20 +165,20 @@ def test_gold_of_another_type_is_named(files, gold):
 
 
 @pytest.mark.parametrize("resamples", [0, -1, 2.5, "many", True])
-def test_a_number_of_resamples_that_cannot_be_is_named(files, resamples):
+def test_an_impossible_number_of_resamples_is_named(files, resamples):
     with pytest.raises(MwSError, match="is not a number of bootstrap resamples"):
         evaluate(files / "good", files / "toy.tsv", resamples=resamples)
 
 
 @pytest.mark.parametrize("part", ["text", "bits"])
 @pytest.mark.parametrize("lines", [7, b"a line", ["a line", 7], [["a line"]], ["a line", "\udc80"]])
-def test_lines_that_are_not_text_are_refused(files, part, lines):
+def test_lines_that_are_not_text_are_rejected(files, part, lines):
     with pytest.raises(MwSError, match=r"texts: (.* is not a list of str|element [01])"):
         evaluate(files / "good", **{"text": ["a line"], part: lines})
 
 
 @pytest.mark.parametrize("result", [None, 3, [b"x"], ["x", None]])
-def test_a_function_that_returns_no_strings_is_named(files, result):
+def test_a_function_that_does_not_return_strings_is_named(files, result):
     with pytest.raises(MwSError, match="the segmenter split .* its pieces must spell the word"):
         evaluate(lambda word: result, files / "toy.tsv")
 
@@ -216,7 +216,7 @@ def test_a_name_that_no_file_can_have_is_named(files, name):
         evaluate(list, files / "toy.tsv", text=name)
 
 
-def test_two_links_to_tokenizers_of_one_name_are_two_tokenizers(files):
+def test_two_links_to_tokenizers_with_one_name_are_two_tokenizers(files):
     for link, target in (("first", "one/tok"), ("second", "two/tok")):
         (files / target).mkdir(parents=True)
         (files / link).symlink_to(files / target)

@@ -59,7 +59,7 @@ def test_evidence_is_the_same_for_any_number_of_threads(corpus):
     assert np.array_equal(one, three)
 
 
-def test_the_share_of_cuts_is_the_setting(corpus):
+def test_the_share_of_boundaries_is_the_setting(corpus):
     inner = len(corpus.symbols) - len(corpus)
     for rate in (0.1, 0.3):
         j = boundary_posteriors(corpus, Settings(granularity=rate))[0]
@@ -86,7 +86,7 @@ OTHERS = {
 
 
 @pytest.mark.parametrize(("granularity", "constants"), [(0.3, {}), (0.2, OTHERS)], ids=["defaults", "others"])
-def test_evidence_equals_the_readable_twin_from_end_to_end(granularity, constants, monkeypatch):
+def test_evidence_equals_the_reference_implementation_from_end_to_end(granularity, constants, monkeypatch):
     for name, value in constants.items():
         for module in (posteriors, lexicon, affix_view, reranking):
             if hasattr(module, name):
@@ -126,7 +126,7 @@ def test_words_and_their_types(pretoken, lower):
     assert forms.type_counts.tolist() == ([] if lower is None else [3])
 
 
-def test_what_the_default_pattern_calls_a_word_is_one_here():
+def test_a_word_of_the_default_pattern_is_a_word_here():
     text = "Він сказав: «п'ять слів»—और नमस्ते, 3rd o'clock… e\u0301tude (naïve) rock'n'roll x_y don’t 漢字かな한국어"
     pretokens = split(text)
     words = find_words(pretokens).is_word
@@ -201,7 +201,7 @@ def test_a_marked_letter_seen_once_is_whole_in_every_place_and_case():
                 assert tokenizer.decode(tokenizer(text)["input_ids"]) == text
 
 
-def test_the_other_case_is_whole_where_its_letter_is_known():
+def test_the_other_case_is_whole_if_its_letter_is_known():
     tokenizer = trained({**stressed_language(), " Waka": 1, " kaw" + ACUTE: 1})
     assert torn(tokenizer, " W" + ACUTE + "aka") == []
 
@@ -231,7 +231,7 @@ def test_no_merge_of_marks_comes_between(texts, more):
                 assert word[start : i + 1] in products
 
 
-def test_the_order_is_total_and_limits_hold():
+def test_the_order_is_total_and_limits_are_respected():
     found = MarkedLetters({"o" + DOTS: 5, "o" + DOTS + ACUTE: 5, "a" + DOTS: 5, "e" + ACUTE: 9, "q" + ACUTE: 7}, {})
     every = [("e", ACUTE), ("a", DOTS), ("o", DOTS), ("o" + DOTS, ACUTE)]
     assert grapheme_merges(found, "aoe" + DOTS + ACUTE, 9) == every
@@ -259,7 +259,7 @@ def test_paradigms_equal_counting_stems_by_pair_of_endings(words):
     np.testing.assert_allclose(found[inner], np.log1p([x for row in worth for x in row])[inner], rtol=1e-14)
 
 
-def test_paradigms_of_one_list_tell_of_words_that_are_not_in_it():
+def test_paradigms_of_one_list_give_probabilities_for_words_that_are_not_in_it():
     """After `jump-`, which has `-s` and `-ed` in the list, a third ending is as good as its best company elsewhere."""
     listed = [stem + end for stem in ("walk", "talk", "call") for end in ("s", "ed", "ing")] + ["jumps", "jumped"]
     both = SymbolCorpus.from_words([*listed, "jumping"])
@@ -296,7 +296,7 @@ def test_letters_of_stems_equal_the_readable_model(most):
                 assert found == pytest.approx(model(word[i:j]), rel=1e-9)
 
 
-def test_the_longest_piece_is_the_stem_and_stems_are_listed_once():
+def test_the_longest_part_is_the_stem_and_stems_are_listed_once():
     words = ["unkindness", "kinds", "abcd", "kindred"]
     cuts = [["un", "kind", "ness"], ["kind", "s"], ["ab", "cd"], ["kind", "red"]]
     corpus = SymbolCorpus.from_words(words)
@@ -315,7 +315,7 @@ def test_the_longest_piece_is_the_stem_and_stems_are_listed_once():
     assert ["".join(corpus.alphabet[ord(c)] for c in stem) for stem in stems.strings()] == ["kind", "ab"]
 
 
-def test_affixes_of_one_list_cut_words_that_are_not_in_it():
+def test_affixes_of_one_list_split_words_that_are_not_in_it():
     stems = [a + b + c for a in "kptm" for b in ("al", "is", "or", "un") for c in "kt"]
     listed = [stem + end for stem in stems[:-1] for end in ("", "lla", "ssa", "ista")]
     both = SymbolCorpus.from_words([*listed, stems[-1] + "ssa", stems[-1] + "ista"])

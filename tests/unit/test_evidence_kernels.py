@@ -123,7 +123,7 @@ def test_branching_equals_the_reference_in_every_view(words, corpus, contexts):
         np.testing.assert_allclose(found, expected, atol=1e-5, err_msg=f"order {order}, backwards {backwards}")
 
 
-def test_rows_hold_rises_distances_and_word_flags(words, corpus, contexts):
+def test_rows_contain_rises_distances_and_word_flags(words, corpus, contexts):
     positions = np.nonzero(inner_positions(corpus.starts))[0]
     rows = rows_of(corpus, contexts, positions)
     forward, backward = (reference.branching(words, 2, backwards=b) for b in (False, True))
@@ -155,7 +155,7 @@ def test_scores_are_the_weighted_rows(corpus, contexts):
 
 
 @pytest.mark.parametrize(("longest", "least"), [(12, 2), (3, 4)])
-def test_lattice_holds_exactly_the_frequent_substrings(words, corpus, longest, least):
+def test_the_lattice_contains_exactly_the_frequent_substrings(words, corpus, longest, least):
     lattice = build_lattice(corpus, longest, least)
     names = entry_strings(corpus, lattice)
     assert dict(zip(names, lattice.counts.tolist(), strict=True)) == reference.substring_counts(words, longest, least)
@@ -222,7 +222,7 @@ def test_best_splits_equal_going_through_all_segmentations(corpus):
     np.testing.assert_allclose(split, [reference.best_split(name, table) for name in names], rtol=1e-12)
 
 
-def test_variation_is_the_standardised_rise_of_entropy_from_both_sides(words, corpus, contexts):
+def test_variation_is_the_standardized_rise_of_entropy_from_both_sides(words, corpus, contexts):
     forward, backward = (reference.branching(words, None, backwards=b) for b in (False, True))
     rises, groups = ([], []), ([], [])
     for word, f, b in zip(words, forward, backward, strict=True):
@@ -252,7 +252,7 @@ def test_dropping_arcs_renumbers_what_is_left(corpus):
     assert spans[:left].tolist() == lattice.spans[alive].tolist()
 
 
-def test_rare_entries_starve_and_single_symbols_survive():
+def test_rare_lexicon_entries_get_no_weight_and_single_symbols_stay():
     column = (np.array([0.0, 0.0, 0.5, 2.0, 100.0]) * FIXED_POINT).astype(np.int64)
     p = np.empty((5, 3))
     variational_weights(np.stack([column] * 3, 1), np.array([1, 2, 2, 2, 2], np.uint8), 1e-7, p)

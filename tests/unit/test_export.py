@@ -84,7 +84,7 @@ def test_a_gguf_file_names_the_end_for_the_beginning_where_there_is_none(in_byte
         assert fields["tokenizer.ggml.eos_token_id"].contents() == 1
 
 
-def test_a_reader_that_decodes_otherwise_is_found_and_refused(in_bytes):
+def test_a_reader_that_decodes_differently_is_found_and_rejected(in_bytes):
     backend = in_bytes.backend_tokenizer
 
     def ids_of(text):
@@ -102,7 +102,7 @@ def test_a_reader_that_decodes_otherwise_is_found_and_refused(in_bytes):
 
 
 @pytest.mark.parametrize("format", ["tiktoken", "gguf"])
-def test_an_export_that_a_reader_would_decode_otherwise_is_not_written(in_bytes, tmp_path, monkeypatch, format):
+def test_an_export_that_a_reader_would_decode_differently_is_not_written(in_bytes, tmp_path, monkeypatch, format):
     """The reader, another project's library, decodes all to the same text; its ids are right."""
     if format == "gguf":
         pytest.importorskip("gguf")
@@ -118,7 +118,7 @@ def test_an_export_that_a_reader_would_decode_otherwise_is_not_written(in_bytes,
 
 
 @pytest.mark.parametrize(("pattern", "digits"), IN_LLAMA_CPP)
-def test_llama_cpp_cuts_where_the_pattern_does(pattern, digits, tmp_path):
+def test_llama_cpp_splits_where_the_pattern_does(pattern, digits, tmp_path):
     """Any two characters of these would merge, so the ids of a text show where it was cut."""
     pytest.importorskip("gguf")
     pytest.importorskip("llama_cpp")
@@ -202,7 +202,7 @@ def test_byte_level_keeps_every_id_and_every_text(tmp_path):
         ),
     ],
 )
-def test_byte_level_refuses_other_tokenizers_of_characters(change, reason, tmp_path):
+def test_byte_level_rejects_other_tokenizers_of_characters(change, reason, tmp_path):
     """Their ids or decoded texts changed silently, or the command ended with a KeyError."""
     spec = json.loads(small_fast().backend_tokenizer.to_str())
     change(spec)
@@ -255,7 +255,7 @@ def test_named_chat_templates_stay_in_exports(templates, in_config, tmp_path):
 
 
 @pytest.mark.parametrize("alphabet", ["characters", "bytes"])
-def test_byte_level_export_with_another_pattern_goes_on_to_llama_cpp(alphabet, tmp_path):
+def test_a_byte_level_export_with_another_pattern_can_be_exported_to_llama_cpp(alphabet, tmp_path):
     pytest.importorskip("gguf")
     old = small_fast(alphabet=alphabet)
     old.add_tokens(["<new>"])
@@ -282,7 +282,7 @@ def test_byte_level_export_with_another_pattern_goes_on_to_llama_cpp(alphabet, t
         (lambda: small_fast("llama3", alphabet="bytes", add_prefix_space=True), "add_prefix_space"),
     ],
 )
-def test_what_llama_cpp_would_read_otherwise_is_refused(make, reason, tmp_path):
+def test_tokenizers_that_llama_cpp_would_read_differently_are_rejected(make, reason, tmp_path):
     pytest.importorskip("gguf")
     with pytest.raises(MwSError, match=reason):
         write_gguf(make().backend_tokenizer, {}, tmp_path / "x.gguf", list(NATURAL), "x")
@@ -300,7 +300,7 @@ def test_a_difference_found_on_the_sample_stops_the_export(tmp_path):
     write_gguf(backend, {}, tmp_path / "x.gguf", ["ſy"], "x")
 
 
-def test_tiktoken_refuses_ids_that_are_no_ranks(tmp_path):
+def test_tiktoken_rejects_ids_that_are_not_ranks(tmp_path):
     new = to_byte_level_backend(small_fast("llama3").backend_tokenizer)
     with pytest.raises(MwSError, match="later merge makes a token with a smaller id"):
         write_tiktoken(new, tmp_path / "out", list(NATURAL), "x")
@@ -309,7 +309,7 @@ def test_tiktoken_refuses_ids_that_are_no_ranks(tmp_path):
 
 @pytest.mark.parametrize("flag", ["lstrip", "rstrip", "single_word"])
 @pytest.mark.parametrize("write", ["gguf", "tiktoken"])
-def test_an_added_token_that_takes_spaces_is_refused(flag, write, tmp_path):
+def test_an_added_token_that_takes_spaces_is_rejected(flag, write, tmp_path):
     """RoBERTa's `<mask>` is one; other programs would leave the space in the text."""
     tokenizer = small_fast("llama3", alphabet="bytes")
     tokenizer.add_special_tokens({"mask_token": AddedToken("<mask>", **{flag: True})})
@@ -322,7 +322,7 @@ def test_an_added_token_that_takes_spaces_is_refused(flag, write, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_tiktoken_refuses_an_added_token_that_begins_with_another(tmp_path):
+def test_tiktoken_rejects_an_added_token_that_begins_with_another(tmp_path):
     """Its regular expression would take the one that comes first, and their order changes with each run."""
     tokenizer = small_fast("llama3", alphabet="bytes")
     tokenizer.add_tokens(["чит", "<tool>", "<tool>2"])
@@ -331,7 +331,7 @@ def test_tiktoken_refuses_an_added_token_that_begins_with_another(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_misuse_is_told_in_one_line(in_bytes, tmp_path):
+def test_misuse_is_reported_in_one_line(in_bytes, tmp_path):
     in_bytes.save_pretrained(tmp_path / "bytes")
     small_fast(alphabet="bytes", add_prefix_space=True).save_pretrained(tmp_path / "spaced")
     for arguments, reason in [

@@ -149,7 +149,7 @@ def test_new_tokens_are_whole_characters_of_one_word(kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_stock_bpe_carries_the_merges_out_as_they_were_learnt(kind):
+def test_standard_bpe_applies_the_merges_as_they_were_learned(kind):
     """The oracle is `tokenizers`: words of the corpus come out in the pieces that learning left them in."""
     base, options = Base.of(BASES[kind]()), ExtensionSettings()
     forms = collect_base_forms(base, counts())
@@ -170,7 +170,7 @@ def test_the_same_words_give_the_same_tokens_in_any_order():
     assert extend(llama3_like(), backwards, 60).spec == extended("llama3").spec
 
 
-def test_morphs_are_found_where_frequency_glues_them():
+def test_morphs_are_found_where_frequency_joins_them():
     """Both get as many tokens; words are of a prefix, a stem and an ending."""
     found = {}
     gold = {"".join(parts): parts for parts in product(PREFIXES, STEMS, ENDINGS)}
@@ -292,7 +292,7 @@ def _end_of_word() -> Tokenizer:
         (_end_of_word, "</w>"),
     ],
 )
-def test_what_cannot_be_extended_is_named(make, message, tmp_path):
+def test_tokenizers_that_cannot_be_extended_are_named(make, message, tmp_path):
     with pytest.raises(MwSError, match=message):
         extend(make(), counts(), 5)
     source = save(make(), tmp_path / "base")
@@ -313,7 +313,7 @@ def test_broken_files_are_named(tmp_path):
         open_base(source)
 
 
-def test_odd_merges_are_told_and_kept(caplog, tmp_path):
+def test_odd_merges_are_reported_and_kept(caplog, tmp_path):
     spec = json.loads(llama3_like().to_str())
     merges = spec["model"]["merges"]
     late = next(i for i, pair in enumerate(merges) if len(pair[0]) > 1)
@@ -347,7 +347,7 @@ def test_counts_with_a_marker_for_capitals_are_for_tokenizers_that_write_it():
     assert len(extend(build_backend(vocab, [], capitals="WSH"), marked, 5).ids) == 5
 
 
-def test_words_that_cannot_be_spelt_give_nothing_and_break_nothing():
+def test_words_that_cannot_be_spelled_are_ignored():
     larger = extend(gemma_like(), {" 漢字": 1}, 1)
     assert len(larger.ids) <= 1
     assert larger.tokenizer.decode(ids(larger.tokenizer, "漢字 a")) == "漢字 a"
@@ -406,7 +406,7 @@ def test_the_command_takes_saved_counts_and_replaces(folder):
     assert open_base(folder / "same").next_id == open_base(folder / "base").next_id
 
 
-def test_the_command_refuses_in_one_line(folder):
+def test_the_command_rejects_in_one_line(folder):
     save(_word_piece(), folder / "wordpiece")
     for base in ("wordpiece", "nothing-here", "ru.txt"):
         done = mws("extend", folder / base, folder / "ru.txt", "--add", 20, "-o", folder / "x")
@@ -423,13 +423,13 @@ def changed(kind: str, texts: list[str], protected: tuple[str, ...] = ()) -> int
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("sample", [turkish(), russian()[:3], ["evlerde çitler", "дома столами  дома", "çit"]])
-def test_a_protected_text_keeps_its_cut_though_the_corpus_is_full_of_it(kind, sample):
+def test_a_protected_text_keeps_its_segmentation_although_the_corpus_is_full_of_it(kind, sample):
     assert changed(kind, sample) == len(sample)
     assert changed(kind, sample, tuple(sample)) == 0
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_is_not_protected_becomes_shorter_still(kind):
+def test_unprotected_text_becomes_shorter(kind):
     before, after = BASES[kind](), extended(kind, protected=tuple(ENGLISH + turkish()[:2])).tokenizer
     lengths = [sum(len(tokenizer.encode(text).ids) for text in russian()) for tokenizer in (before, after)]
     assert lengths[1] < 0.7 * lengths[0]
@@ -445,7 +445,7 @@ def test_a_whole_word_of_the_sample_does_not_become_a_token_by_another_way():
     assert larger.tokenizer.encode(" дом").ids == llama3_like().encode(" дом").ids
 
 
-def test_the_command_protects_and_tells_how_other_such_text_fares(tmp_path):
+def test_the_command_protects_text_and_reports_how_similar_text_changes(tmp_path):
     base = save(llama3_like(), tmp_path / "base", eos_token=SPECIAL[1])
     (tmp_path / "tr.txt").write_text("\n".join(turkish() * 20), encoding="utf-8")
     (tmp_path / "old.txt").write_text("\n".join(ENGLISH + turkish()[:1] * 49), encoding="utf-8")
@@ -464,7 +464,7 @@ def test_the_command_protects_and_tells_how_other_such_text_fares(tmp_path):
     assert over.returncode == 2 and "overwritten" in over.stderr
 
 
-def test_whole_words_that_are_retired_are_told_of(caplog):
+def test_replaced_whole_words_are_reported(caplog):
     """English words that the texts given do not use went without a word."""
     words = {word: 20 for line in russian() for word in line.split()}
     with caplog.at_level(logging.WARNING):
@@ -478,7 +478,7 @@ WANTED = ["Hallo", " Überraschung", "читатель", " 漢字", " talked", "
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_strings_become_entries_and_words_of_one_token(kind):
+def test_required_strings_become_tokens_and_words_of_one_token(kind):
     larger = extend(BASES[kind](), counts(), 60, required=WANTED)
     assert len(larger.ids) == 60 and larger.learned.found["required"] > 10
     pipeline = type(larger.base).of(larger.tokenizer).pipeline()
@@ -487,7 +487,7 @@ def test_strings_become_entries_and_words_of_one_token(kind):
         assert larger.tokenizer.decode(larger.tokenizer.encode(text + "!").ids).endswith(text.strip() + "!")
 
 
-def test_no_required_merge_makes_an_entry_a_second_time():
+def test_no_required_merge_makes_a_token_a_second_time():
     merges = [("b", "a"), ("a", "b"), ("ab", "a")]  # a, ba and c: aba is an entry already
     assert merges_for(["abac"], merges, "abc") == [("ba", "c"), ("a", "bac")]
 
@@ -497,7 +497,7 @@ def test_no_required_merge_makes_an_entry_a_second_time():
     st.lists(st.text("abc", min_size=1, max_size=7), min_size=1, max_size=6, unique=True),
     st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("abc")), max_size=4, unique=True),
 )
-def test_stock_bpe_makes_each_string_one_token(strings, merges):
+def test_standard_bpe_makes_each_string_one_token(strings, merges):
     try:
         made = [*merges, *merges_for(strings, merges, "abc")]
     except MwSError:
@@ -537,7 +537,7 @@ def test_no_new_merge_joins_what_is_kept_apart(kind):
         ({"replace": {"a": 1}}, "replace: dict is not a list of str"),
     ],
 )
-def test_what_cannot_be_is_refused(options, message):
+def test_impossible_requests_are_rejected(options, message):
     with pytest.raises(MwSError, match=message):
         extend(llama3_like(), counts(), 60, **options)
 
@@ -555,7 +555,7 @@ def test_the_numbers_of_a_summary_add_up_to_the_new_tokens(folder):
     assert [kinds[rank] for rank in sorted(kinds)[-required:]] == ["added required"] * required
 
 
-def test_extend_takes_both_files_and_names_the_line_of_a_bad_entry(folder):
+def test_extend_reads_both_files_and_names_the_line_of_a_wrong_entry(folder):
     arguments = ["extend", folder / "base", folder / "ru.txt", "--add", 50, "-q", "--json"]
     lists = ["--required", folder / "tokens.txt", "--keep-apart", folder / "apart.txt"]
     done = mws(*arguments, *lists, "-o", folder / "lists")

@@ -99,13 +99,13 @@ WORDS = ["читать", "перечитаю", "unlocked", "locking", "книг�
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_pieces_spell_the_word_and_isolation_does_not_matter_to_that(built, family):
+def test_tokens_spell_the_word_with_and_without_isolation(built, family):
     for isolated in ("space", "none"):
         assert ["".join(pieces) for pieces in segment_words(built[family], WORDS, isolated=isolated)] == WORDS
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_a_whole_character_token_sequence_gives_its_own_cuts(built, family):
+def test_tokens_of_whole_characters_give_their_own_split_points(built, family):
     """For words of the training text no family needs bytes or unknowns: the pieces are the tokens without marks."""
     tokenizer, word = built[family], "unlocked"
     encoder = open_tokenizer(tokenizer, by_class=True)
@@ -114,7 +114,7 @@ def test_a_whole_character_token_sequence_gives_its_own_cuts(built, family):
     assert segment_words(tokenizer, [word])[0] == tuple(piece for piece in stripped if piece)
 
 
-def test_byte_level_pieces_of_characters_are_no_boundaries():
+def test_byte_level_tokens_inside_characters_are_not_boundaries():
     alphabet = {character: index for index, character in enumerate(sorted(pre_tokenizers.ByteLevel.alphabet()))}
     tokenizer = Tokenizer(models.BPE(alphabet, []))
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -200,7 +200,7 @@ class SlowStandIn:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_token_strings_alone_give_the_same_cuts_as_offsets(built, family):
+def test_token_strings_give_the_same_split_points_as_offsets(built, family):
     tokenizer = Tokenizer.from_str(built[family].to_str())
     tokenizer.no_truncation()
     tokenizer.no_padding()
@@ -225,7 +225,7 @@ def test_alignment_of_strings():
     assert token_bytes("ed</w>") == b"ed" and token_bytes("st@@") == b"st"
 
 
-def test_cuts_by_hand():
+def test_split_points_by_hand():
     assert boundaries_within([(0, 2), (2, 2), (2, 5)], 0, 5) == [2]
     assert boundaries_within([(0, 2), (3, 5)], 0, 5) == [3]
     assert boundaries_within([(0, 1), (1, 4), (4, 6)], 1, 6) == [3]

@@ -75,7 +75,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("format", CASES)
-def test_format_is_recognised_and_read(tmp_path, format):
+def test_format_is_recognized_and_read(tmp_path, format):
     text, expected = CASES[format]
     gold = read(tmp_path, text)
     assert gold.format == format
@@ -101,7 +101,7 @@ def test_derivational_morphynet_is_partial_and_knows_prefixes(tmp_path):
     assert gold.partial
 
 
-def test_neural_without_tags_is_recognised():
+def test_neural_without_tags_is_recognized():
     assert detect_format(["accompanied\tac/compani/ed", "cat\tcat"]) == "neural"
 
 
@@ -143,7 +143,7 @@ def test_a_word_with_a_space_is_left_out_with_the_reason(tmp_path):
     assert "'New Yorks' contains a space" in problem
 
 
-def test_letter_case_alone_may_differ_and_the_word_wins(tmp_path):
+def test_only_letter_case_may_differ_and_that_of_the_word_is_kept(tmp_path):
     assert read(tmp_path, "Straße\tstraß e\n").words == (GoldWord("Straße", (("Straß", "e"),)),)
 
 
@@ -162,7 +162,7 @@ def test_a_word_on_several_lines_keeps_all_distinct_segmentations(tmp_path):
         ("ab\ta b\n", "morphscore", "is not a header of MorphScore"),
     ],
 )
-def test_user_errors_say_what_to_do(tmp_path, text, format, message):
+def test_user_errors_name_a_remedy(tmp_path, text, format, message):
     with pytest.raises(MwSError, match=message):
         read(tmp_path, text, format=format)
 
@@ -184,7 +184,7 @@ def test_unreadable_files(tmp_path):
 
 
 @given(st.lists(st.lists(st.text("abcžщ", min_size=1, max_size=3), min_size=1, max_size=4), min_size=1, max_size=8))
-def test_what_is_written_in_our_format_is_read_back(tmp_path_factory, rows):
+def test_segmentations_written_in_the_words_format_are_read_back(tmp_path_factory, rows):
     path = tmp_path_factory.mktemp("gold") / "g.tsv"
     path.write_text("".join(f"{''.join(row)}\t{' '.join(row)}\n" for row in rows), encoding="utf-8")
     gold = read_gold(path)
@@ -218,7 +218,7 @@ def test_ukrainian():
 
 
 @thorough
-def test_counts_hold_each_pre_token_once(russian):
+def test_counts_contain_each_pre_token_once(russian):
     counts = lexicon_counts("ru", pattern=GPT4_PATTERN)
     assert set(counts.counts.tolist()) == {1}
     running_text = " " + " ".join(russian.to_pylist())  # a space always starts a pre-token here
@@ -263,13 +263,13 @@ def test_spans_of_sentence_piece_cover_the_text_in_order(model, text):
     assert [start for start, _ in spans] == sorted(start for start, _ in spans)
 
 
-def test_a_morfessor_model_saved_as_text_cuts_as_its_program_does(segmenter):
+def test_a_morfessor_model_saved_as_text_splits_as_its_program_does(segmenter):
     file, trained = segmenter
     words = ["unlocks", "unlock", "ties", "redo"]
     assert segment_words(file, words) == [tuple(trained.viterbi_segment(word, 0)[0]) for word in words]
 
 
-def test_a_file_of_segmentations_is_scored_as_its_pieces_are(tmp_path):
+def test_a_file_of_segmentations_is_scored_by_its_tokens(tmp_path):
     gold, ours = tmp_path / "gold.tsv", tmp_path / "ours.tsv.gz"
     gold.write_text(GOLD)
     ours.write_bytes(gzip.compress(b"unlocks\tunlock s\nlocks\tlock s\nundo\tundo\n"))
@@ -297,13 +297,13 @@ class _Trap:
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
-def test_a_pickle_is_refused_and_not_run(tmp_path, pack):
+def test_a_pickle_is_rejected_and_not_run(tmp_path, pack):
     (tmp_path / "model.bin").write_bytes(pack(pickle.dumps(_Trap())))
     with pytest.raises(MwSError, match="save the Morfessor model as text"):
         open_tokenizer(tmp_path / "model.bin")
 
 
-def test_damaged_files_are_refused_with_their_name(tmp_path, model):
+def test_damaged_files_are_rejected_with_their_name(tmp_path, model):
     half = model.read_bytes()
     for name, content in {"a.model": half[: len(half) // 2], "b.model": b"\xff\xfe\0", "c.tsv": b"\xff\xfe"}.items():
         (tmp_path / name).write_bytes(content)

@@ -93,7 +93,7 @@ def test_order_of_groups_and_files_and_threads_change_nothing(order, turned, wor
     assert (learned.alphabet, learned.merges) == (usual.alphabet, usual.merges)
 
 
-def test_groups_side_by_side_give_the_evidence_of_one_after_another(monkeypatch):
+def test_groups_computed_in_parallel_give_the_same_evidence(monkeypatch):
     monkeypatch.setenv("MWS_NUM_THREADS", "3")
     found = find_evidence(counted())
     monkeypatch.setenv("MWS_NUM_THREADS", "1")
@@ -103,7 +103,7 @@ def test_groups_side_by_side_give_the_evidence_of_one_after_another(monkeypatch)
         assert getattr(found, name).tolist() == getattr(alone, name).tolist()
 
 
-def test_evidence_tells_how_often_its_types_occur_labelled_ones_once_at_least():
+def test_evidence_has_the_counts_of_its_types_and_at_least_one_for_labeled_ones():
     counts = WordCounts.from_mapping({" talo": 4, "Talo": 2, " talossa": 1, " katu": 5}, pattern=DEFAULT_PATTERN)
     labels = tuple(GoldWord(word, ((word,),)) for word in ("katu", "metsä", "kivi", "puu", "järvi"))
     found = find_evidence(counts, Settings(max_types=1, labels=labels))
@@ -176,7 +176,7 @@ def test_counts_are_equal_only_if_each_group_is():
     assert counts != grouped(a={"x": 3}, b={"y": 2, "z": 1})
 
 
-def test_a_baseline_of_groups_is_that_of_all_words():
+def test_a_baseline_of_groups_equals_one_of_all_words():
     parts = counted("fin", "eng") | {"twice": counted("fin")["fin"]}
     both = WordCounts.from_groups(parts)
     expected = train("bpe-byte", both.union, 400).source.backend.to_str()
@@ -184,7 +184,7 @@ def test_a_baseline_of_groups_is_that_of_all_words():
         assert train("bpe-byte", counts, 400).source.backend.to_str() == expected
 
 
-def test_a_file_whose_groups_were_altered_is_refused(tmp_path):
+def test_a_file_whose_groups_were_altered_is_rejected(tmp_path):
     WordCounts.from_groups(counted("fin", "eng")).save(tmp_path / "both.parquet")
     table = pq.read_table(tmp_path / "both.parquet")
     other = pa.array(["fra" if name == "fin" else name for name in table["group"].to_pylist()])
@@ -234,7 +234,7 @@ def test_a_column_of_groups_spilled_to_disk_adds_up(tmp_path):
         )
 
 
-def test_a_column_of_groups_in_what_python_users_hold():
+def test_a_column_of_groups_in_python_objects():
     datasets, pandas = pytest.importorskip("datasets"), pytest.importorskip("pandas")
     records = [{"lang": lang, "text": text} for lang, text in ROWS]
     whole = datasets.Dataset.from_list(records)
@@ -276,7 +276,7 @@ def test_a_column_of_groups_may_be_class_labels():
         ([{"text": "a", "lang": f"g{k}"} for k in range(300)], "more than 256 groups"),
     ],
 )
-def test_what_is_wrong_with_a_column_of_groups_is_told(rows, message):
+def test_errors_in_a_column_of_groups_are_reported(rows, message):
     with pytest.raises(MwSError, match=message.replace("|", r"\|")):
         count_source(rows, column="text", group_column="lang")
 
@@ -306,7 +306,7 @@ def test_bad_groups_are_named(source, options, message):
 
 
 @pytest.mark.parametrize("weight", [0, -1, float("nan"), float("inf"), "2", True, 1e9])
-def test_bad_weights_are_refused_before_any_work(weight):
+def test_bad_weights_are_rejected_before_any_work(weight):
     with pytest.raises(MwSError, match="weight"):
         MwSTrainer(weights={"fin": weight})
 
@@ -332,7 +332,7 @@ def test_the_command_names_what_is_wrong_with_groups(tmp_path, monkeypatch, argu
     assert not Path("out").exists()
 
 
-def test_one_named_group_is_learnt_as_if_it_had_no_name(mixture):
+def test_one_named_group_is_learned_as_if_it_had_no_name(mixture):
     alone = counted("rus")["rus"]
     assert spelled(quiet().train_from_counts({"rus": alone})) == spelled(quiet().train_from_counts(alone)) != mixture
 
@@ -348,7 +348,7 @@ def test_a_heavier_group_gets_its_own_merges_sooner():
     assert finnish[0] < usual[0] < english[0] and english[1] < usual[1] < finnish[1]
 
 
-def test_compositions_go_by_the_text_whose_morphs_weigh_the_same():
+def test_compositions_depend_on_the_size_of_a_text_and_morphs_do_not():
     """Ten times the English text: the same morphs, and as with BPE more of the compositions for English."""
     counts = counted("fin", "eng")
     totals = {name: each.total for name, each in counts.items()}
@@ -392,7 +392,7 @@ def times(counts: WordCounts, factor: int) -> WordCounts:
 
 
 @thorough
-def test_words_of_several_scripts_get_evidence_among_their_like():
+def test_words_of_several_scripts_get_evidence_among_words_of_their_script():
     """Of 1,296 Latin words beside 2,916 Cyrillic ones it is that of either list alone; within a group as well."""
     latin = {a + b + c for a, b, c in product(_SYLLABLES, _SYLLABLES, ("", "ssa", "lla", "ta"))}
     cyrillic = {a + b + c for a, b, c in product(_STEMS, _STEMS, ("", "ами", "ов", "ой"))}
@@ -427,7 +427,7 @@ def test_a_shared_word_gets_the_mean_by_its_frequency_in_each_group():
     np.testing.assert_allclose(find_evidence(groups).word(" talking"), expected, rtol=1e-12)
 
 
-def test_a_price_lies_between_that_of_the_whole_text_and_that_of_its_group():
+def test_a_penalty_lies_between_that_of_the_whole_text_and_that_of_its_group():
     """In proportion to the square root of how often a type of the group occurs in the mean."""
     groups = {"fin": counted("fin")["fin"], "eng": times(counted("eng")["eng"], 9)}
     own = {name: set(find_evidence(counts).types) for name, counts in groups.items()}
@@ -447,7 +447,7 @@ def test_every_group_has_a_budget_of_its_own():
     assert len(find_evidence(WordCounts.from_groups(counts).union, small).types) == 30
 
 
-def test_record_and_card_tell_of_every_group(files, tmp_path):
+def test_training_metadata_and_card_describe_every_group(files, tmp_path):
     done = mws("train", *(f"{n}={p}" for n, ps in files.items() for p in ps), "-o", tmp_path / "t", "--vocab-size", 560,
                "--weight", "fin=2", "--json")  # fmt: skip
     assert done.returncode == 0, done.stderr

@@ -1,4 +1,4 @@
-"""The house: which room may look into which, as docs/architecture.md says; and names that lead somewhere."""
+"""Rules for the code: which package may import which (docs/architecture.md), names that exist, and sizes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def tree_of(name: str) -> ast.Module:
 
 @cache
 def imported(name: str) -> frozenset[str]:
-    """The modules of the package that a module imports, at its top or within functions; not for type checkers alone."""
+    """The modules of the package that a module imports, at its top or in functions, but not only for type checkers."""
     skipped = {
         id(inner)
         for node in ast.walk(tree_of(name))
@@ -48,12 +48,12 @@ def imported(name: str) -> frozenset[str]:
     return frozenset(each for each in found if each in MODULES and each not in (name, "mws_hf"))
 
 
-def room(name: str) -> str:
+def package_of(name: str) -> str:
     """The first part below the package."""
     return name.split(".")[1] if "." in name else ""
 
 
-def rows_of_the_table() -> list[tuple[list[str], str]]:
+def table_rows() -> list[tuple[list[str], str]]:
     """The packages of each row of the table of packages in docs/architecture.md, and what they may import."""
     text = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| (`[^|]+) \|[^|]*\| ([^|]+) \|$", text, re.MULTILINE)
@@ -61,35 +61,37 @@ def rows_of_the_table() -> list[tuple[list[str], str]]:
 
 
 def table() -> dict[str, set[str]]:
-    """The rooms of docs/architecture.md, and those that each may import."""
-    rooms = {each for row, _ in rows_of_the_table() for each in row}
+    """The packages in docs/architecture.md, and those that each may import."""
+    packages = {each for row, _ in table_rows() for each in row}
     allowed = {}
-    for row, last in rows_of_the_table():
-        named = rooms - {"__main__"} if last == "all of the above" else set(re.findall(r"`(\w+)(?:/|\.py)`", last))
+    for row, last in table_rows():
+        named = packages - {"__main__"} if last == "all of the above" else set(re.findall(r"`(\w+)(?:/|\.py)`", last))
         allowed |= {each: (named | {"errors", "atomic"}) - {each} for each in row}
     return allowed
 
 
 def test_no_two_modules_have_one_file_name():
-    names = Counter(file.name for name, file in MODULES.items() if room(name) != "commands")
+    names = Counter(file.name for name, file in MODULES.items() if package_of(name) != "commands")
     assert [name for name, times in names.items() if times > 1] == ["__init__.py"]
 
 
-def test_rooms_import_what_the_table_allows():
+def test_packages_import_only_what_the_table_allows():
     allowed = table()
-    found = {(name, room(other)) for name in MODULES if name != "mws_hf" for other in imported(name)}
-    wrong = {(name, other) for name, other in found if other != room(name) and other not in allowed[room(name)]}
+    found = {(name, package_of(other)) for name in MODULES if name != "mws_hf" for other in imported(name)}
+    wrong = {
+        (name, other) for name, other in found if other != package_of(name) and other not in allowed[package_of(name)]
+    }
     assert not wrong
 
 
-def test_the_table_has_no_cycle_and_names_every_room():
+def test_the_table_has_no_cycle_and_names_every_package():
     allowed = table()
-    assert set(allowed) == {room(name) for name in MODULES} - {""}
+    assert set(allowed) == {package_of(name) for name in MODULES} - {""}
     allowed["atomic"], allowed["errors"] = {"errors"}, set()
     assert list(TopologicalSorter(allowed).static_order())
 
 
-def test_no_module_imports_itself_by_a_detour():
+def test_no_module_imports_itself_indirectly():
     assert list(TopologicalSorter({name: imported(name) for name in MODULES}).static_order())
 
 
@@ -103,15 +105,15 @@ def known(name: str) -> frozenset[str]:
     return frozenset(found)
 
 
-def leads_somewhere(words: list[str], where: str) -> bool:
-    """Whether a dotted name in backticks is a file, a name of the package or of a library, or known in its module."""
+def exists(words: list[str], module: str) -> bool:
+    """Whether a dotted name in backticks is a file, a name of the package or of a library, or used in its module."""
     if words[-1] in ("json", "md", "py") or words[0] in vars(builtins):
         return True
-    for cut in range(len(words), 0, -1):
-        end = "." + ".".join(words[:cut])
-        if any(f".{name}".endswith(end) and set(words[cut:]) <= known(name) for name in MODULES):
+    for split in range(len(words), 0, -1):
+        end = "." + ".".join(words[:split])
+        if any(f".{name}".endswith(end) and set(words[split:]) <= known(name) for name in MODULES):
             return True
-    if set(words) <= known(where) or (words[0] in classes() and set(words[1:]) <= members()):
+    if set(words) <= known(module) or (words[0] in classes() and set(words[1:]) <= members()):
         return True
     inside = any(f".{name}".endswith(f".{words[0]}") for name in MODULES)
     return not inside and importlib.util.find_spec(words[0]) is not None
@@ -127,29 +129,29 @@ def classes() -> frozenset[str]:
 
 @cache
 def members() -> frozenset[str]:
-    """What any class may have, since it may inherit: all names of all modules."""
+    """The names that a class may have, because it may inherit: all names of all modules."""
     return frozenset().union(*map(known, MODULES))
 
 
-def test_dotted_names_in_backticks_lead_somewhere():
+def test_dotted_names_in_backticks_exist():
     dotted = re.compile(r"(?<!`)`([A-Za-z_]\w*(?:\.\w+)+)(?:\(\))?`(?!`)")
     found = {
         (name, match)
         for name, file in MODULES.items()
         for match in dotted.findall(file.read_text(encoding="utf-8"))
-        if not leads_somewhere(match.split("."), name)
+        if not exists(match.split("."), name)
     }
     assert not found
 
 
-def test_no_module_is_longer_than_a_reader_bears():
+def test_no_module_is_longer_than_450_lines():
     long = {
         name: lines for name, file in MODULES.items() if (lines := file.read_text(encoding="utf-8").count("\n")) > 450
     }
     assert not long
 
 
-def test_no_function_is_longer_than_a_reader_bears():
+def test_no_function_is_longer_than_60_lines():
     """60 lines, its docstring aside."""
     long = {}
     for name, file in MODULES.items():
@@ -164,7 +166,7 @@ def test_no_function_is_longer_than_a_reader_bears():
 
 
 def test_array_types_are_named_in_one_module():
-    """An alias such as `Longs = npt.NDArray[np.int64]` stands in kernels/__init__.py only."""
+    """An alias such as `Longs = npt.NDArray[np.int64]` is defined only in kernels/__init__.py."""
     found = {
         name
         for name in MODULES
@@ -189,10 +191,10 @@ not add to them: values that travel together are one value (`Reading`, `Splitter
 
 
 def test_functions_have_at_most_seven_parameters():
-    """Kernels, commands and the longer signatures of today aside."""
+    """Kernels, commands and `LONGER_SIGNATURES` are exceptions."""
     found = {}
     for name in MODULES:
-        for node in ast.walk(tree_of(name)) if room(name) not in ("commands", "kernels") else ():
+        for node in ast.walk(tree_of(name)) if package_of(name) not in ("commands", "kernels") else ():
             if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 continue
             given = node.args
@@ -203,11 +205,11 @@ def test_functions_have_at_most_seven_parameters():
     assert not {name: number for name, number in found.items() if number > LONGER_SIGNATURES.get(name, PARAMETERS)}
 
 
-def test_a_name_of_the_learner_means_one_thing():
+def test_a_name_in_the_learner_has_one_meaning():
     """No public function, class or constant of `learn` is defined in two modules."""
     defined: dict[str, list[str]] = {}
     for name, file in MODULES.items():
-        if room(name) == "learn":
+        if package_of(name) == "learn":
             for node in ast.parse(file.read_text(encoding="utf-8")).body:
                 for each in defined_by(node):
                     defined.setdefault(each, []).append(name)
@@ -215,7 +217,7 @@ def test_a_name_of_the_learner_means_one_thing():
 
 
 def defined_by(node: ast.stmt) -> list[str]:
-    """Names that a statement of a module defines, loggers aside."""
+    """Names that a statement of a module defines, except loggers."""
     if isinstance(node, ast.FunctionDef | ast.ClassDef):
         return [node.name]
     targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
@@ -227,7 +229,7 @@ TEXTS = {".md", ".json", ".jsonl", ".csv", ".tsv", ".html", ".svg", ".ipynb", ".
 MACHINE = re.compile(r"(?<![\w.~/])/(?:work|root|tmp|home/(?!user\b)\w+)/[\w.]")
 
 
-def test_no_file_of_the_repository_holds_a_path_of_a_machine():
+def test_no_file_of_the_repository_contains_a_path_of_a_machine():
     folders = [ROOT / name for name in ("docs", "scripts", "model_cards", "mws_hf", "tests")]
     files = [*ROOT.glob("*.*"), *(file for folder in folders for file in folder.rglob("*"))]
     found = [
@@ -239,15 +241,15 @@ def test_no_file_of_the_repository_holds_a_path_of_a_machine():
     assert found == []
 
 
-def test_every_seeded_fault_has_its_place_and_its_tests():
+def test_every_seeded_fault_has_its_code_and_its_tests():
     """A row of scripts/checks/mutants.tsv whose code or tests have moved would stop the whole list."""
     for mutant in read_mutants():
         mutated((PACKAGE / mutant.file).read_text(encoding="utf-8"), mutant)
         assert all(list(ROOT.glob(f"tests/*/test_{name}.py")) for name in mutant.tests.split()), mutant
 
 
-def test_every_module_is_named_at_the_head_of_a_test_file():
-    """As corpus/counting.py, or counting.py outside commands/, so that a reader finds the tests of a module."""
+def test_every_module_is_named_at_the_top_of_a_test_file():
+    """The name is corpus/counting.py, or counting.py outside commands/, so that readers find the tests of a module."""
     heads = " ".join(
         ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or "" for file in ROOT.glob("tests/*/test_*.py")
     )

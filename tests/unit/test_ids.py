@@ -27,7 +27,7 @@ from tests.small_tokenizers import ALPHABET, MERGES
 NAMES = ["<s>", "</s>", "<img>", "<ru>"]
 
 
-def test_every_field_of_a_model_follows_and_what_is_gone_is_dropped():
+def test_every_id_in_a_model_config_follows_and_ids_of_removed_tokens_are_dropped():
     old = {
         "vocab_size": 90,
         "padded_vocab_size": 90,
@@ -100,7 +100,7 @@ def test_retraining_gives_every_post_processor_its_new_ids(processor, names):
     assert set(new.all_special_ids) >= {new("читать")["input_ids"][0], new("читать")["input_ids"][-1]}
 
 
-def test_gguf_takes_the_tokens_around_a_text_or_refuses():
+def test_gguf_contains_the_tokens_around_a_text_or_is_rejected():
     backend = build_backend(*tokenizer_tables(NAMES, ALPHABET, MERGES, "bytes"), special_tokens=NAMES)
     assert tokens_around(backend) == (None, None)
     backend.post_processor = processors.TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 1)])
@@ -182,7 +182,7 @@ SAVED_BY = {
 
 @pytest.mark.parametrize("version", SAVED_BY)
 @pytest.mark.parametrize("kind", [*CLASSES, "qwen2"])
-def test_what_commands_write_passes_the_check_or_they_say_what_is_left(kind, version, tmp_path):
+def test_outputs_of_commands_pass_the_check_or_remaining_faults_are_reported(kind, version, tmp_path):
     name, model = ("Qwen2TokenizerFast", "qwen2") if kind == "qwen2" else CLASSES[kind]
     tokenizer = llama3_like() if kind == "qwen2" else BASES[kind]()
     base = save(tokenizer, tmp_path / "base")

@@ -225,7 +225,7 @@ def test_the_table_is_a_dict_and_stays_one_when_enlarged(known, others):
 
 @examples(60)
 @given(st.lists(st.tuples(st.integers(-3, 3), st.integers(-(2**62), 2**62)) | st.none(), max_size=60))
-def test_the_heap_gives_its_entries_in_order(steps):
+def test_the_heap_returns_its_entries_in_order(steps):
     heap, size, expected = np.empty((60, 2), np.int64), 0, []
     for entry in steps:
         if entry is not None:
@@ -278,7 +278,7 @@ def cut(raw: bytes, end: int, kind: int) -> list[str]:
 @pytest.mark.parametrize("pattern", ENCODED_PATTERNS)
 @examples(600)
 @given(text=PLAIN, behind=st.binary(max_size=70))
-def test_windows_cut_as_the_patterns_do(pattern, text, behind):
+def test_windows_split_as_the_patterns_do(pattern, text, behind):
     raw = text.encode()
     assert cut(raw + behind, len(raw), scanner_kind(pattern)) == split(text, pattern)
 
@@ -286,14 +286,14 @@ def test_windows_cut_as_the_patterns_do(pattern, text, behind):
 @pytest.mark.parametrize("pattern", SCANNED)
 @examples(400)
 @given(st.lists(PLAIN, max_size=6))
-def test_documents_that_lie_end_to_end_are_counted_each_on_its_own(pattern, documents):
+def test_adjacent_documents_are_counted_separately(pattern, documents):
     expected = Counter(piece for text in documents for piece in split(text, pattern))
     assert dict(count_documents(documents, pattern=pattern, workers=1).items()) == expected
 
 
 @examples(200)
 @given(st.binary(max_size=100), st.integers(0, 100))
-def test_nothing_is_told_from_the_end_of_the_document_on(raw, end):
+def test_no_boundary_is_reported_after_the_end_of_the_document(raw, end):
     end = min(end, len(raw))
     if end:
         found = int(boundaries(np.frombuffer(raw + bytes(PADDING), np.uint8), 0, end))

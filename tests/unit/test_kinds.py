@@ -137,7 +137,7 @@ def test_a_damaged_or_compressed_file_of_each_kind(name, tmp_path):
                 count_files(packed)
 
 
-def test_texts_that_python_holds_are_a_kind():
+def test_python_objects_are_a_kind():
     kind = InMemory(iter(TEXTS), Reading())
     kind.check([None])
     assert list(kind.texts()) == TEXTS
@@ -170,7 +170,7 @@ ENCODED = [
 
 
 @pytest.mark.parametrize(("language", "encoding"), ENCODED)
-def test_bytes_that_are_not_utf8_are_answered_with_an_encoding_that_fits(language, encoding, tmp_path):
+def test_an_encoding_that_fits_is_proposed_for_bytes_that_are_not_utf8(language, encoding, tmp_path):
     text = SAMPLES[language]
     (tmp_path / "a.txt").write_bytes(f"{text}\n".encode(encoding) * 3)
     with pytest.raises(MwSError, match=r"a\.txt:1: byte \d+ is not utf-8") as error:
@@ -242,7 +242,7 @@ def test_words_of_mixed_scripts_are_a_warning(language, true, tmp_path, caplog):
 
 
 @pytest.mark.parametrize("encoding", ["punycode", "undefined", "idna", "rot13", "hex", ""])
-def test_codecs_that_encode_no_files_are_refused(encoding, tmp_path):
+def test_codecs_that_encode_no_files_are_rejected(encoding, tmp_path):
     (tmp_path / "a.txt").write_text("кот", encoding="utf-8")
     done = mws("count", tmp_path / "a.txt", "--encoding", encoding, "-o", tmp_path / "c")
     assert one_line(done) and ("unknown encoding" if encoding else "--encoding is empty") in done.stderr
@@ -261,7 +261,7 @@ def test_codecs_that_encode_no_files_are_refused(encoding, tmp_path):
         ("a.json", b'{"text": "a"}\n{"text": "b"}\n', "one record per line, end its name in .jsonl"),
     ],
 )
-def test_what_is_not_read_is_refused_with_its_reason(name, content, message, tmp_path):
+def test_unsupported_files_are_rejected_with_the_reason(name, content, message, tmp_path):
     (tmp_path / name).write_bytes(content)
     with pytest.raises(MwSError, match=message):
         count_files(tmp_path / name)
@@ -292,7 +292,7 @@ class Relation:
         return Relation()
 
 
-def test_a_query_is_refused_with_what_to_call(tmp_path):
+def test_a_query_is_rejected_with_what_to_call(tmp_path):
     with pytest.raises(MwSError, match="Relation: is a query, not a table; give the table that it computes"):
         count_documents(Relation())
 

@@ -70,7 +70,7 @@ def test_alternatives_and_all_kinds_of_sources_mean_the_same(tmp_path: Path):
         ("izmirli\tizmir li\nİZMİRLİ\tİZMİ RLİ\n", 2, "'İZMİRLİ' .*:1 as 'izmirli'"),
     ],
 )
-def test_a_bad_label_is_refused_by_line(tmp_path: Path, text: str, line: int, word: str):
+def test_a_bad_label_is_rejected_by_line(tmp_path: Path, text: str, line: int, word: str):
     file = tmp_path / "labels.tsv"
     file.write_text(text, encoding="utf-8")
     with pytest.raises(MwSError, match=rf"labels\.tsv:{line}: .*{word}"):
@@ -90,12 +90,12 @@ def test_a_bad_label_is_refused_by_line(tmp_path: Path, text: str, line: int, wo
         np.array(5),
     ],
 )
-def test_bad_labels_in_python_are_refused(labels: object):
+def test_bad_labels_in_python_are_rejected(labels: object):
     with pytest.raises(MwSError, match="labels"):
         MwSTrainer(labels=labels)  # type: ignore[arg-type]
 
 
-def test_pairs_by_group_are_refused_with_the_form_that_is_read():
+def test_pairs_by_group_are_rejected_with_the_form_that_is_read():
     pairs = [("word" * k, ("word", "word" * (k - 1))) for k in range(2, 99)]
     with pytest.raises(MwSError, match="of 'fin', or, if this is the name of a group, a dict of its words") as error:
         MwSTrainer(labels={"fin": pairs})
@@ -118,7 +118,7 @@ def test_a_trainer_reads_label_files_once_and_settings_read_none(tmp_path: Path,
     assert replace(trainer, vocab_size=300).labels == MwSTrainer.from_record(trainer.record).labels == trainer.labels
 
 
-def test_labels_that_mark_one_boundary_of_many_are_refused(tmp_path: Path):
+def test_labels_that_mark_one_boundary_of_many_are_rejected(tmp_path: Path):
     file = tmp_path / "score.csv"
     file.write_text("wordform,preceding_part,stem,following_part\nunlocks,un,lock,s\n", encoding="utf-8")
     with pytest.raises(MwSError, match="marks only one or two boundaries"):
@@ -137,7 +137,7 @@ def test_labels_move_the_evidence_towards_them(counts: WordCounts):
 
 
 @thorough
-def test_true_labels_help_on_words_not_labelled(counts: WordCounts):
+def test_true_labels_help_on_words_not_labeled(counts: WordCounts):
     words = sorted(LANGUAGE)
     labelled, others = words[::7], [word for i, word in enumerate(words) if i % 7]
     trained = quiet(labels={word: [LANGUAGE[word]] for word in labelled}).learn(counts)
@@ -204,7 +204,7 @@ def test_marks_belong_to_their_letters():
     np.testing.assert_equal(found, expected)
 
 
-def test_the_record_holds_the_labels_and_evaluation_leaves_them_out(tmp_path: Path, counts: WordCounts):
+def test_the_metadata_contain_the_labels_and_evaluation_leaves_them_out(tmp_path: Path, counts: WordCounts):
     words = sorted(LANGUAGE)
     labelled = {word: [LANGUAGE[word]] for word in words[:40]}
     trainer = quiet(labels=labelled)
@@ -225,7 +225,7 @@ def test_the_record_holds_the_labels_and_evaluation_leaves_them_out(tmp_path: Pa
     MwSTokenizerFast.from_pretrained(tmp_path / "model").save_pretrained(tmp_path / "again")
 
 
-def test_the_command_prints_and_keeps_what_came_of_the_labels(tmp_path: Path, counts: WordCounts):
+def test_the_command_prints_and_saves_the_result_of_the_labels(tmp_path: Path, counts: WordCounts):
     words = sorted(LANGUAGE)
     counts.save(tmp_path / "counts.parquet")
     (tmp_path / "labels.tsv").write_text(gold_lines(words[:40]), encoding="utf-8")
@@ -249,7 +249,7 @@ def mixture(counts: WordCounts) -> dict[str, WordCounts]:
 
 
 @thorough
-def test_labels_of_a_group_move_that_group_alone(mixture: dict[str, WordCounts]):
+def test_labels_of_a_group_affect_only_that_group(mixture: dict[str, WordCounts]):
     words = sorted(LANGUAGE)[::12]
     whole = {"one": {word: [word] for word in words}}
     plain, learned = quiet().learn(mixture), quiet(labels=whole).learn(mixture)
@@ -265,7 +265,7 @@ def test_labels_of_a_group_move_that_group_alone(mixture: dict[str, WordCounts])
     assert cuts(learned.evidence, "two") == pytest.approx(cuts(plain.evidence, "two"), rel=0.02)
 
 
-def test_labels_of_a_group_are_those_of_its_list_alone(counts: WordCounts):
+def test_labels_of_a_group_are_only_those_of_its_list(counts: WordCounts):
     """Labels of the only group, with or without its name, give the same as labels of a text without groups."""
     labels = {word: [LANGUAGE[word]] for word in sorted(LANGUAGE)[::100]}
     expected = quiet(labels=labels).learn(counts)
@@ -290,7 +290,7 @@ def test_labels_of_a_group_are_those_of_its_list_alone(counts: WordCounts):
         ({"one": Path("absent.tsv")}, "group 'one': .*absent.tsv"),
     ],
 )
-def test_labels_of_no_known_group_are_refused(mixture: dict[str, WordCounts], labels: object, message: str):
+def test_labels_of_an_unknown_group_are_rejected(mixture: dict[str, WordCounts], labels: object, message: str):
     with pytest.raises(MwSError, match=message):
         quiet(labels=labels).learn(mixture)
     with pytest.raises(MwSError, match=r"group 'one', but the text has no such group \(groups: the text names none\)"):
@@ -302,7 +302,7 @@ def test_an_array_of_words_is_not_labels():
         MwSTrainer(labels=np.array(["unlocks", "relocks"]))
 
 
-def test_files_and_commands_take_labels_by_group(tmp_path: Path, mixture: dict[str, WordCounts]):
+def test_files_and_commands_accept_labels_by_group(tmp_path: Path, mixture: dict[str, WordCounts]):
     """Labels by group are in the metadata and in the output by group, and evaluation leaves their words out."""
     words = sorted(LANGUAGE)
     turned = sorted(word[::-1] for word in words[:30])

@@ -71,7 +71,7 @@ def test_twenty_thousand_added_tokens_in_bulk(name: str):
     st.lists(st.text("ab<я", min_size=1, max_size=5), max_size=40),
     st.lists(st.text("ab<я\n", max_size=12), min_size=1, max_size=6),
 )
-def test_documents_that_hold_an_added_text(texts: list[str], documents: list[str]):
+def test_documents_that_contain_an_added_text(texts: list[str], documents: list[str]):
     expected = {k for k, document in enumerate(documents) if any(text in document for text in texts)}
     block = block_of([each.encode() for each in documents], str)
     assert AddedTexts(text.encode() for text in texts).documents(block) == expected
@@ -139,7 +139,7 @@ def test_holes_of_an_imported_vocabulary(tmp_path: Path):
     assert tokenizer.convert_tokens_to_ids("[EOS]") == 100_000 and len(tokenizer) > 100_001
 
 
-def test_thousands_of_added_tokens_cost_a_call_and_a_save_little(tmp_path: Path):
+def test_thousands_of_added_tokens_hardly_slow_down_a_call_or_a_save(tmp_path: Path):
     tokenizer = small_fast()
     assert tokenizer.add_tokens([AddedToken(f"<unused{k}>", normalized=False) for k in range(6000)]) == 6000
     held = tokenizer.backend_tokenizer

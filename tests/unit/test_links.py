@@ -32,23 +32,23 @@ def test_names_and_links_inside_are_followed(model, name):
 
 
 @pytest.mark.parametrize("name", ["../mine", "shards/../../mine", "shards/../one", "", ".", "a\0b", None, 3, ["one"]])
-def test_names_that_lead_out_or_are_no_names_are_refused(model, name):
+def test_names_that_lead_out_of_the_folder_or_are_not_names_are_rejected(model, name):
     with pytest.raises(MwSError, match="correct the name|regular file"):
         file_inside(model, name)
 
 
-def test_an_absolute_name_is_refused_even_inside(model):
+def test_an_absolute_name_is_rejected_even_inside(model):
     with pytest.raises(MwSError, match="leads out"):
         file_inside(model, str(model / "one"))
 
 
-def test_a_link_out_of_the_directory_is_refused_and_named(model, tmp_path):
+def test_a_link_out_of_the_directory_is_rejected_and_named(model, tmp_path):
     (model / "template").symlink_to(tmp_path / "mine")
     with pytest.raises(MwSError, match=r"template: is a link to .*mine, outside.*copy of that file"):
         file_inside(model, "template")
 
 
-def test_a_linked_folder_is_no_way_out(model, tmp_path):
+def test_a_linked_folder_does_not_lead_out_of_the_folder(model, tmp_path):
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere/file").write_text("secret")
     (model / "templates").symlink_to(tmp_path / "elsewhere")
@@ -86,7 +86,7 @@ def test_a_link_into_the_cache_of_the_hub_is_followed(model, tmp_path, monkeypat
 
 
 @pytest.mark.parametrize("kind", ["absent", "broken", "loop", "folder"])
-def test_what_is_no_regular_file_is_named(model, kind):
+def test_a_file_that_is_not_regular_is_named(model, kind):
     (model / "broken").symlink_to("nowhere")
     (model / "loop").symlink_to("loop")
     (model / "folder").mkdir()
@@ -113,7 +113,7 @@ def commands_that_copy(base: Path, folder: Path) -> dict[str, list[object]]:
 
 @pytest.mark.parametrize("name", LINKED)
 @pytest.mark.parametrize("command", ["extend", "trim", "export"])
-def test_no_output_holds_the_content_of_a_file_outside(command, name, tmp_path):
+def test_no_output_contains_the_content_of_a_file_outside(command, name, tmp_path):
     base = save(small_fast().to_backend() if command == "export" else gpt2_like(), tmp_path / "base")
     (tmp_path / "text.txt").write_text("перечитать записать переписать\n" * 20, encoding="utf-8")
     (tmp_path / "secret").write_text('{"key": "do not copy"}')

@@ -163,7 +163,7 @@ def test_words_of_one_letter_do_not_lift_the_average():
     assert score(gold, [("ab",), ("я",)]).macro_recall == 0
 
 
-def test_wrong_input_is_refused():
+def test_wrong_input_is_rejected():
     gold = as_gold({"ab": "a b"})
     with pytest.raises(MwSError, match="do not spell"):
         score(gold, [("a", "c")])
@@ -271,7 +271,7 @@ def test_averages_over_words_do_not_depend_on_the_order_of_addition():
     assert macro_scores(table, order)[0] == math.fsum(p for p, _ in rows) / len(rows)
 
 
-def test_gold_itself_is_perfect():
+def test_gold_scores_perfectly_against_itself():
     gold = [GoldWord("cats", (("cat", "s"),)), GoldWord("dogs", (("dogs",), ("dog", "s")))]
     found = consistency(gold, [("cat", "s"), ("dog", "s")])
     assert (found.f1, found.edit_distance) == (1.0, 0.0)
@@ -339,7 +339,7 @@ def test_bootstrap_agrees_with_a_plain_loop():
         assert value == pytest.approx(2 * hits / (predicted + gold))
 
 
-def test_a_real_difference_is_found_and_none_is_not():
+def test_a_real_difference_is_found_and_an_absent_one_is_not():
     better, worse, same = a_table(1, 0.8), a_table(2, 0.5), a_table(3, 0.8)
     found = compare(better, worse, resamples=300)
     assert 0 < found.low < found.f1 < found.high

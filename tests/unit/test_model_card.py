@@ -47,14 +47,14 @@ def test_an_edited_card_is_never_overwritten(tmp_path, caplog, edit):
     assert "README.md: is kept" in caplog.text
 
 
-def test_other_line_ends_are_no_edit(tmp_path):
+def test_other_line_ends_are_not_an_edit(tmp_path):
     write_card(tmp_path, TEXT)
     card = tmp_path / "README.md"
     card.write_bytes(card.read_bytes().replace(b"\n", b"\r\n"))
     assert is_untouched(card)
 
 
-def test_a_loaded_tokenizer_has_the_card_of_its_record_with_what_is_said_of_it(tmp_path):
+def test_a_loaded_tokenizer_has_the_card_of_its_training_metadata_with_given_facts(tmp_path):
     (tmp_path / "corpus.txt").write_text("перечитать прочитать читатель писатель переписать " * 20, encoding="utf-8")
     assert mws("train", tmp_path / "corpus.txt", "--n-merges", 5, "-o", tmp_path / "out", "-q").returncode == 0
     loaded = MwSTokenizerFast.from_pretrained(tmp_path / "out")
@@ -69,7 +69,7 @@ def test_a_loaded_tokenizer_has_the_card_of_its_record_with_what_is_said_of_it(t
 
 
 @pytest.mark.parametrize("name", ["my tokenizer", 'it\'s "mine"', "$HOME`id`\\n"])
-def test_what_a_card_says_to_run_is_quoted(name, tmp_path):
+def test_the_names_in_the_commands_of_a_card_are_quoted(name, tmp_path):
     (tmp_path / "corpus.txt").write_text("перечитать прочитать читатель писатель переписать " * 20, encoding="utf-8")
     assert mws("train", tmp_path / "corpus.txt", "--n-merges", 5, "-o", tmp_path / name, "-q").returncode == 0
     card = (tmp_path / name / "README.md").read_text(encoding="utf-8")
@@ -78,7 +78,7 @@ def test_what_a_card_says_to_run_is_quoted(name, tmp_path):
     assert shlex.split(command[1]) == ["mws", "evaluate", name] and ast.literal_eval(loading[1]) == name
 
 
-def test_train_leaves_an_edited_card_and_says_so(tmp_path):
+def test_train_keeps_an_edited_card_with_a_warning(tmp_path):
     (tmp_path / "corpus.txt").write_text("перечитать прочитать читатель писатель переписать " * 20, encoding="utf-8")
     settings = ("--n-merges", 5, "--criterion", "classic", "--pattern", "o200k")
     command = ("train", tmp_path / "corpus.txt", *settings, "--json", "-o", tmp_path / "out")

@@ -198,7 +198,7 @@ def test_documents_are_units():
     assert ngram_bits(tokenizer, train, text[::-1]).nats == pytest.approx(together.nats[::-1], rel=1e-12)
 
 
-def test_the_order_is_chosen_on_training_text_alone():
+def test_the_order_is_chosen_on_training_text_only():
     text = sentences(50, seed=1)
     train = [line for line in sentences(400) if line not in text]
     noise = ["".join(random.Random(seed).choices("aebth ", k=30)) for seed in range(50)]
@@ -285,12 +285,12 @@ def test_a_difference_of_zero_has_an_interval_in_percent():
 
 @pytest.mark.parametrize(("train", "text"), [(["the"], ["ab"]), (["ab", "ab", "the"], ["ab"]), (["a", "b"], []),
                                              (["a", "b"], [""])])  # fmt: skip
-def test_too_little_text_is_refused(train, text):
+def test_too_little_text_is_rejected(train, text):
     with pytest.raises(MwSError, match="at least two other lines"):
         ngram_bits(small_fast(), train, text)
 
 
-def test_the_command_says_it_to_programs(tmp_path):
+def test_the_command_prints_json(tmp_path):
     for name, lines in (("train", sentences(300)), ("text", sentences(300, seed=1))):
         (tmp_path / f"{name}.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
     for name, backend in (("mine", small_fast().backend_tokenizer), ("letters", unigram_tokenizer())):

@@ -139,7 +139,7 @@ BOS = processors.TemplateProcessing("<|user|> $A", special_tokens=[("<|user|>", 
         (with_word, "no merge makes 'hello'"),
     ],
 )
-def test_what_the_two_files_cannot_carry_is_refused_with_the_reason(tmp_path, make, says):
+def test_tokenizers_that_the_two_files_cannot_represent_are_rejected_with_the_reason(tmp_path, make, says):
     tokenizer = PreTrainedTokenizerFast(tokenizer_object=make())
     with pytest.raises(MwSError, match=says):
         export_notebook(tokenizer, tmp_path / "out")

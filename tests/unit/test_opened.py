@@ -33,7 +33,7 @@ POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:" + "0" * 64 +
 
 @pytest.mark.parametrize("name", ["BertTokenizerFast", "LlamaTokenizer", "T5TokenizerFast", "Qwen2Tokenizer"])
 @pytest.mark.parametrize("empty", [{}, {"vocab.json": "{}", "merges.txt": ""}])
-def test_a_folder_without_a_vocabulary_is_no_tokenizer(name: str, empty: dict[str, str], tmp_path: Path):
+def test_a_folder_without_a_vocabulary_is_not_a_tokenizer(name: str, empty: dict[str, str], tmp_path: Path):
     for file, content in {"tokenizer_config.json": json.dumps({"tokenizer_class": name}), **empty}.items():
         (tmp_path / file).write_text(content)
     for by_class in (True, False):
@@ -62,7 +62,7 @@ def test_an_object_without_a_vocabulary_is_not_a_tokenizer():
         open_tokenizer(PreTrainedTokenizerFast(tokenizer_object=empty, eos_token=AddedToken("</s>")))
 
 
-def test_a_tokenizer_json_without_entries_is_no_tokenizer(tmp_path: Path):
+def test_a_tokenizer_json_without_tokens_is_not_a_tokenizer(tmp_path: Path):
     spec = json.loads(small_fast().backend_tokenizer.to_str())
     spec["model"] |= {"vocab": {}, "merges": []}
     (tmp_path / "tokenizer.json").write_text(json.dumps(spec))
@@ -106,14 +106,14 @@ def test_a_sentencepiece_model_is_found_beside_ranks_of_tiktoken(tmp_path: Path)
 
 
 @pytest.mark.parametrize(("content", "reason"), [(b"", "no tokens"), (b"\x0a\x03\x0a\x01a", "no unknown token")])
-def test_a_sentencepiece_model_without_pieces_is_refused_with_the_reason(content: bytes, reason: str, tmp_path: Path):
+def test_a_sentencepiece_model_without_tokens_is_rejected_with_the_reason(content: bytes, reason: str, tmp_path: Path):
     (tmp_path / "spiece.model").write_bytes(content)
     with pytest.raises(MwSError, match=f"spiece.model: not a SentencePiece model.*{reason}"):
         open_tokenizer(tmp_path)
 
 
 @pytest.mark.parametrize("name", ["tokenizer.json", "tokenizer.model", "tokenizer_config.json"])
-def test_a_pointer_of_git_lfs_is_no_tokenizer(name: str, tmp_path: Path):
+def test_a_pointer_of_git_lfs_is_not_a_tokenizer(name: str, tmp_path: Path):
     small_fast().save_pretrained(tmp_path / "whole")
     folder = tmp_path if name == "tokenizer.model" else tmp_path / "whole"
     (folder / name).write_text(POINTER)
@@ -129,7 +129,7 @@ def piece_model(request, tmp_path_factory) -> Path:
     return folder
 
 
-def test_a_folder_with_a_sentence_piece_model_alone_is_a_tokenizer_everywhere(piece_model: Path, tmp_path: Path):
+def test_a_folder_with_only_a_sentence_piece_model_is_a_tokenizer_everywhere(piece_model: Path, tmp_path: Path):
     spm = pytest.importorskip("sentencepiece")
     library, own = (
         spm.SentencePieceProcessor(model_file=str(piece_model / "tokenizer.model")),
@@ -153,7 +153,7 @@ def test_a_folder_with_a_sentence_piece_model_alone_is_a_tokenizer_everywhere(pi
     "options",
     [{"allow_whitespace_only_pieces": True, "remove_extra_whitespaces": False}, {"split_by_whitespace": False}],
 )
-def test_tokens_that_go_on_after_a_space_are_found(kind: str, options: dict[str, bool], tmp_path: Path):
+def test_tokens_that_continue_after_a_space_are_found(kind: str, options: dict[str, bool], tmp_path: Path):
     """Such as the indents of program text in Llama 2, or tokens of several words."""
     spm = pytest.importorskip("sentencepiece")
     lines = [
@@ -190,13 +190,13 @@ def test_only_spaces_at_the_ends_are_removed(normalization: str, prefix: bool, t
     assert own.decode(ids)[0] == "un lock\n"
 
 
-def test_a_sentencepiece_model_with_marks_after_words_is_refused(tmp_path: Path):
+def test_a_sentencepiece_model_with_marks_after_words_is_rejected(tmp_path: Path):
     (tmp_path / "a.model").write_bytes(sentence_piece("bpe", treat_whitespace_as_suffix=True))
     with pytest.raises(MwSError, match="word marks follow the words"):
         open_tokenizer(tmp_path / "a.model")
 
 
-def test_a_tokenizer_that_strips_the_space_is_cut_as_inside_a_sentence(piece_model: Path):
+def test_a_tokenizer_that_strips_the_space_splits_words_as_inside_a_sentence(piece_model: Path):
     """Without a dummy prefix a word at the beginning has no mark; inside a sentence it has one."""
     opened = open_tokenizer(piece_model)
     for word in ("unlocks", "undo", "дома"):
@@ -256,7 +256,7 @@ def test_a_foreign_vocabulary_is_known_by_its_name_and_a_users_file_is_not(tmp_p
     assert is_kind("additional_chat_templates/tool_use.jinja", FileKind.SETTINGS) and not is_kind("tool_use.jinja")
 
 
-def test_each_name_stands_once_and_a_card_or_a_users_name_is_never_stale() -> None:
+def test_each_name_is_listed_once_and_a_card_or_a_users_name_is_never_stale() -> None:
     assert len(set(patterns())) == len(patterns())
     assert not {CARD_FILE, "vocabulary.json", "vocab.txt"} & set(STALE)
     assert not set(patterns(FileKind.MODEL, FileKind.WEIGHTS)) & set(STALE)
@@ -368,7 +368,7 @@ SPECS = {
 
 
 @pytest.mark.parametrize("name", SPECS)
-def test_a_tokenizer_is_refused_wherever_it_is_read(name, tmp_path):
+def test_a_tokenizer_is_rejected_wherever_it_is_read(name, tmp_path):
     change, message = SPECS[name]
     found = spec()
     change(found)
@@ -407,14 +407,14 @@ def test_a_tokenizer_is_refused_wherever_it_is_read(name, tmp_path):
         ('"\\ud800"', "not a JSON object"),
     ],
 )
-def test_what_is_no_json_of_a_tokenizer_is_refused(text, message, tmp_path):
+def test_json_that_is_not_a_tokenizer_is_rejected(text, message, tmp_path):
     (tmp_path / "tokenizer.json").write_text(text, encoding="utf-8")
     told = said("segment", tmp_path, "on")
     assert "tokenizer.json" in told and message in told
 
 
 @pytest.mark.parametrize("token", [5, [], {"content": 3}])
-def test_a_token_of_a_configuration_that_is_none_is_refused(token, tmp_path):
+def test_a_token_of_a_configuration_that_is_not_in_the_vocabulary_is_rejected(token, tmp_path):
     (tmp_path / "tokenizer.json").write_text(json.dumps(spec()), encoding="utf-8")
     (tmp_path / "tokenizer_config.json").write_text(json.dumps({"eos_token": token}), encoding="utf-8")
     (tmp_path / "text.txt").write_text("on\n", encoding="utf-8")

@@ -173,7 +173,7 @@ def test_marks_stay_with_their_letters_in_every_script(script):
         assert not any(unicodedata.category(token[0])[0] == "M" or token == " " for token in tokens)
 
 
-def test_lower_case_twins_of_words_seen_only_in_capitals_are_cut_alike(language):
+def test_lowercase_forms_of_words_that_occur_only_in_capitals_are_split_alike(language):
     capitals = [" " + word.capitalize() for word in language]
     merges = train(capitals + [" " + word for word in list(language)[:50]], 700)[0].merges
     assert boundary_f1(merges, language) > 0.8
@@ -220,7 +220,7 @@ def test_without_boundaries_it_is_frequency_bpe():
     assert learn_compositions(WORDS, COUNTS, ALPHABET, [], 9).merges == WorkingCorpus(corpus).learn(None, 9).merges
 
 
-def test_boundaries_are_hidden_last():
+def test_merges_that_hide_boundaries_come_last():
     boundaries = partial(boundaries_before, ("s", "ed"))
     found = learn_compositions(WORDS, COUNTS, ALPHABET, [], 99, boundaries=boundaries, hidden_boundary_price=9.0)
     products = ["".join(pair) for pair in found.merges]
@@ -229,7 +229,7 @@ def test_boundaries_are_hidden_last():
     assert products[-len(across) :] == across  # only when nothing else is left
 
 
-def test_the_morphs_stay_first_and_are_not_learnt_again():
+def test_the_morphs_stay_first_and_are_not_learned_again():
     morphs = [(" ", "w"), (" w", "a")]
     found = learn_compositions(WORDS, COUNTS, ALPHABET, morphs, 20).merges
     assert not set(found) & set(morphs)
@@ -241,7 +241,7 @@ def test_a_wrong_number_of_boundaries_is_an_error():
         learn_compositions(WORDS, COUNTS, ALPHABET, [], 5, boundaries=lambda: np.zeros(3))
 
 
-def test_characters_left_out_shift_no_price_in_any_part(monkeypatch):
+def test_omitted_characters_do_not_shift_penalties(monkeypatch):
     """Boundaries are told of all characters, also of those that are no symbols; each thread has words of its own."""
     monkeypatch.setattr("mws_hf.kernels.threads._MIN_STEPS_PER_THREAD", 2)
     monkeypatch.setenv("MWS_NUM_THREADS", "3")

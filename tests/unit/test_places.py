@@ -35,7 +35,7 @@ def test_a_folder_of_that_name_comes_first(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("given", "meant"), [("mws-tr-32", "mws-tr-32k"), ("mws_fi_16k", "mws-fi-16k"), ("MWS-HU-32K", "mws-hu-32k")]
 )
-def test_a_mistyped_name_is_answered_with_the_nearest(given, meant):
+def test_for_a_mistyped_name_the_most_similar_one_is_suggested(given, meant):
     hint = f"did you mean '{meant}'?"
     for load in (MwSTokenizerFast.from_pretrained, open_tokenizer, mws_hf.pretrained):
         with pytest.raises(MwSError) as caught:
@@ -46,11 +46,11 @@ def test_a_mistyped_name_is_answered_with_the_nearest(given, meant):
 
 
 @pytest.mark.parametrize("given", ["tok", "k", "out/russian", "./mistyped"])
-def test_no_name_is_proposed_where_none_is_near(given):
+def test_no_name_is_proposed_if_none_is_similar(given):
     assert "did you mean" not in mws("check", given).stderr
 
 
-def test_a_pretrained_tokenizer_is_no_model(tmp_path, monkeypatch):
+def test_a_pretrained_tokenizer_is_not_a_model(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     name = next(iter(places.pretrained_rows()))
     done = mws("transplant", name, "mws-fi-16k", "-o", "out")

@@ -68,7 +68,7 @@ def test_every_tokenizer_of_the_script_is_there_with_its_row_of_results():
     assert (ROOT / "scripts/results/pretrained.md").read_text(encoding="utf-8") == script.table(rows)
 
 
-def test_they_are_small():
+def test_the_pretrained_tokenizers_are_small():
     sizes = {folder.name: sum(file.stat().st_size for file in folder.iterdir()) for folder in FOLDERS}
     mixtures = {config.name for config in script.CONFIGS if len(config.groups) > 1}
     assert {name: size for name, size in sizes.items() if size > (10 if name in mixtures else 6) * MB} == {}
@@ -141,7 +141,7 @@ def test_share_alike_text_makes_a_share_alike_vocabulary(folder):
 
 
 @every_folder
-def test_its_examples_are_cut_as_the_card_shows(folder):
+def test_its_examples_are_split_as_the_card_shows(folder):
     shown = rows_of((folder / "README.md").read_text(encoding="utf-8"), "word")
     assert len(shown) >= 6
     cuts = segment_words(open_tokenizer(folder, by_class=True), list(shown))
@@ -173,7 +173,7 @@ def test_two_figures_of_the_finnish_tokenizer_are_measured_again_on_gold_and_hel
     assert round(report.text["t"].fertility, 4) == found["held-out text", "tokens_per_word"]
 
 
-def test_the_bpe_that_the_demo_shows_is_one_of_as_many_entries_and_loses_nothing():
+def test_the_bpe_of_the_demo_has_as_many_tokens_and_loses_nothing():
     for ours, name in script.KEPT_BPE.items():
         bpe = AutoTokenizer.from_pretrained(CARDS / name)
         assert len(bpe) == len(AutoTokenizer.from_pretrained(CARDS / ours))
@@ -231,7 +231,7 @@ def own(monkeypatch, tmp_path):
     return shutil.copytree(CARDS / NAME, tmp_path / NAME)
 
 
-def test_what_is_not_there_is_reported(own):
+def test_missing_tokenizers_are_reported(own):
     (own / "tokenizer.json").unlink()
     with pytest.raises(MwSError, match=f"{NAME}/tokenizer.json: is missing; install"):
         mws_hf.pretrained(NAME)

@@ -49,7 +49,7 @@ def test_the_public_names_are_all_that_dir_shows():
     assert all(hasattr(mws_hf, name) for name in dir(mws_hf))
 
 
-def test_a_name_that_needs_a_missing_library_is_no_public_name():
+def test_a_name_that_needs_a_missing_library_is_not_public():
     done = python(WITHOUT_TORCH)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == [

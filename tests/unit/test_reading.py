@@ -235,7 +235,7 @@ def test_a_column_without_any_value_is_empty_documents(backend, tmp_path, name):
 
 
 @pytest.mark.parametrize("name", HELD)
-def test_documents_of_everything_that_python_holds(backend, tmp_path, name):
+def test_documents_of_all_python_objects(backend, tmp_path, name):
     texts = TEXTS if name in WHOLE else [text or None for text in TEXTS]
     for options in [{}, {"column": "text"}] if name in WITH_COLUMNS else [{}]:
         assert list(iterate_documents(HELD[name](texts), **options)) == TEXTS
@@ -259,7 +259,7 @@ def test_text_in_every_container(backend, tmp_path, ending, mark):
 
 @pytest.mark.parametrize("encoding", ["cp1251", "utf-16", "utf-8-sig", "utf-16-le"])
 @pytest.mark.parametrize("name", ["x.txt", "x.txt.gz", "x.jsonl", "x.csv"])
-def test_encodings_hold_everywhere(backend, tmp_path, encoding, name):
+def test_encodings_are_used_everywhere(backend, tmp_path, encoding, name):
     texts = ["кот, и кот;\n", "по дороге шёл"] * 9
     rows = [text.encode() for text in texts]
     data = {"x.jsonl": as_jsonl, "x.csv": as_csv}.get(name, b"".join)(rows).decode()
@@ -335,7 +335,7 @@ def test_a_named_pipe_is_read_once(name, tmp_path):
     refused("pipe", count_files, tmp_path / "x.parquet")
 
 
-def test_standard_input_is_read_by_line_and_refused_where_closed(tmp_path, monkeypatch):
+def test_standard_input_is_read_by_line_and_rejected_where_closed(tmp_path, monkeypatch):
     for read, expected in ((documents, ["раз\n", "два"]), (lambda name: count_files(name).words, ["\n", "два", "раз"])):
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO("раз\nдва".encode())))
         assert sorted(read("-")) == sorted(expected)
@@ -346,7 +346,7 @@ def test_standard_input_is_read_by_line_and_refused_where_closed(tmp_path, monke
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
-def test_carriage_returns_alone_end_lines_where_there_is_no_line_feed(backend, encoding, tmp_path):
+def test_carriage_returns_end_lines_if_there_is_no_line_feed(backend, encoding, tmp_path):
     lines = [f"строка {k}\r" for k in range(300)]
     path = written(tmp_path / "a.txt", "".join(lines), encoding)
     assert documents(path, encoding=encoding) == lines
@@ -379,7 +379,7 @@ NOT_UTF8 = {
 
 
 @pytest.mark.parametrize("name", NOT_UTF8)
-def test_bytes_that_are_no_text_are_named_replaced_or_left_out(backend, tmp_path, name):
+def test_bytes_that_are_not_text_are_named_replaced_or_left_out(backend, tmp_path, name):
     make, place = NOT_UTF8[name]
     path = tmp_path / name
     path.write_bytes(make(BAD))
@@ -443,7 +443,7 @@ def test_text_of_wide_characters_is_not_read_as_narrow_ones(backend, encoding, n
         refused(r"a\.txt:1: byte", ids, backend, path, tmp_path / "i", document="file")
 
 
-def test_a_nul_far_into_a_file_and_what_errors_make_of_it(tmp_path):
+def test_a_nul_far_into_a_file_with_each_value_of_errors(tmp_path):
     text = "слово\n" * 300_000
     path = written(tmp_path / "a.log", text + "а\0б\n")
     place = rf"a\.log:300001: byte {len(text.encode()) + 2} is NUL"
@@ -500,7 +500,7 @@ CUT = {name: FILES[name] for name in ("file.arrow", "stream.arrow", "x.parquet")
 
 
 @pytest.mark.parametrize("name", CUT)
-def test_a_file_that_is_cut_off_or_altered_is_named(backend, name, tmp_path):
+def test_a_truncated_or_altered_file_is_named(backend, name, tmp_path):
     whole = CUT[name]([str(k).encode() for k in range(999)])
     damaged = [whole[: len(whole) // 2], whole[:-20]] if name != "stream.arrow" else [whole[: len(whole) // 2]]
     if name == "x.txt.gz":
@@ -564,7 +564,7 @@ OTHER_FILES = {
 
 
 @pytest.mark.parametrize("fault", OTHER_FILES)
-def test_files_that_hold_no_text_are_refused_by_name(backend, tmp_path, fault):
+def test_files_without_text_are_rejected_by_name(backend, tmp_path, fault):
     name, data, options, message = OTHER_FILES[fault]
     (tmp_path / name).write_bytes(data)
     refused(message, count_files, tmp_path / name, **options)
@@ -572,7 +572,7 @@ def test_files_that_hold_no_text_are_refused_by_name(backend, tmp_path, fault):
 
 
 @pytest.mark.parametrize("name", WITH_COLUMNS)
-def test_columns_that_hold_no_text_are_refused(name):
+def test_columns_without_text_are_rejected(name):
     refused("contains (int|int64|int64_t), not text", list, iterate_documents(HELD[name](TEXTS), "n"))
     refused("no (column|field) 'body'; (columns|fields) here: ", trained, HELD[name](TEXTS), column="body")
 
@@ -601,12 +601,12 @@ OTHER_VALUES = {
 
 
 @pytest.mark.parametrize("value", OTHER_VALUES)
-def test_what_holds_no_texts_names_the_right_call(value):
+def test_for_values_without_texts_the_error_names_the_right_call(value):
     source, options, message = OTHER_VALUES[value]
     refused(message, trained, source, **options)
 
 
-def test_one_string_a_list_of_words_and_a_column_of_one_column_are_refused(backend, tmp_path):
+def test_one_string_a_list_of_words_and_a_column_of_one_column_are_rejected(backend, tmp_path):
     refused("one string", list, iterate_documents("text"))
     refused(r"encode_corpus\(tokenizer, iter\(texts\)", ids, backend, ["word"], tmp_path / "ids")
     series = frame(TEXTS)["text"]
@@ -617,7 +617,7 @@ def test_one_string_a_list_of_words_and_a_column_of_one_column_are_refused(backe
         refused("may not be texts", Source.of, [*texts, "苹果.txt"])
 
 
-def test_a_column_that_is_there_twice_is_refused():
+def test_a_column_that_is_there_twice_is_rejected():
     pd = pytest.importorskip("pandas")
     table = pa.table([["раз"], ["ru"], ["en"]], names=["text", "lang", "lang"])
     for source in (table, table.to_batches()[0], pd.DataFrame([["раз", "ru", "en"]], columns=["text", "lang", "lang"])):
@@ -629,7 +629,7 @@ def test_a_column_that_is_there_twice_is_refused():
 
 
 @pytest.mark.parametrize("kind", ["DatasetDict", "IterableDatasetDict"])
-def test_several_splits_are_refused_by_name(kind, tmp_path):
+def test_several_splits_are_rejected_by_name(kind, tmp_path):
     refused(r"splits \(train, test\).*dataset\['train'\]", trained, splits(kind, "train", "test"))
     if kind == "DatasetDict":
         splits(kind, "train", "test").save_to_disk(tmp_path / "both")
@@ -677,7 +677,7 @@ RUNS = {
 
 
 @pytest.mark.parametrize("way", RUNS)
-def test_a_run_without_a_place_to_cut_is_refused_in_every_source(backend, way, tmp_path, monkeypatch):
+def test_a_text_that_cannot_be_divided_is_rejected_in_every_source(backend, way, tmp_path, monkeypatch):
     monkeypatch.setattr(blocks, "MAX_UNDIVIDED_BYTES", RUN)
     monkeypatch.chdir(tmp_path)
     for name, content in RUN_FILES.items():
@@ -688,7 +688,7 @@ def test_a_run_without_a_place_to_cut_is_refused_in_every_source(backend, way, t
     assert said.startswith(where)
 
 
-def test_a_long_document_with_places_to_cut_is_read(tmp_path, monkeypatch):
+def test_a_long_document_that_can_be_divided_is_read(tmp_path, monkeypatch):
     monkeypatch.setattr(blocks, "MAX_UNDIVIDED_BYTES", RUN)
     text = ("ab " * 1000 + "x" * (RUN - 10)) * 4
     assert count_documents([text]).total == count_files(written(tmp_path / "a.txt", text)).total == 4001
@@ -753,7 +753,7 @@ def test_rows_of_another_length_are_errors_with_their_line(name, fields, tmp_pat
     refused(rf"{name}:6: .*{len(fields)} fields", documents, path)
 
 
-def test_a_mark_that_nobody_closes_is_noticed_within_a_bounded_text(tmp_path):
+def test_a_quotation_mark_that_is_not_closed_is_noticed_within_a_bounded_text(tmp_path):
     path = written(tmp_path / "a.csv", 'text\n"' + ("слово " * 1000 + "\n") * 3000)
     refused(r"a\.csv:2: a quotation mark opens a field", documents, path)
 
@@ -804,7 +804,7 @@ def test_a_name_with_an_equals_sign_is_the_file_that_is_there(tmp_path):
     assert "3: 2 distinct" in mws("count", "./x=y.txt", "-o", "3", cwd=tmp_path).stdout
 
 
-def test_links_that_go_round_are_read_once_or_refused(tmp_path):
+def test_circular_links_are_read_once_or_rejected(tmp_path):
     (tmp_path / "d").mkdir()
     (tmp_path / "d" / "a.txt").write_text("раз")
     (tmp_path / "d" / "up").symlink_to("..", target_is_directory=True)
@@ -825,7 +825,7 @@ JSONL = "\n".join(json.dumps({"body": text, "n": 1}) + "\n" for text in TEXTS)  
 
 
 @pytest.mark.parametrize("name", ["a.jsonl", "a.jsonlines", "a", "a.dump", "a.dump.gz", "-"])
-def test_with_a_column_what_a_name_leaves_open_is_json_lines(backend, name, tmp_path, monkeypatch):
+def test_with_a_column_unknown_names_are_read_as_json_lines(backend, name, tmp_path, monkeypatch):
     place = name if name == "-" else written(tmp_path / name, JSONL)
     done = mws("count", place, "--column", "body", "-o", tmp_path / "c", stdin=JSONL)
     assert done.returncode == 0 and WordCounts.load(tmp_path / "c") == count_documents(TEXTS)
@@ -833,7 +833,7 @@ def test_with_a_column_what_a_name_leaves_open_is_json_lines(backend, name, tmp_
     assert ids(backend, place, tmp_path / "ids", column="body") == rust_ids(backend, TEXTS)
 
 
-def test_a_column_is_for_every_command_that_reads_and_for_tables_alone(tmp_path):
+def test_every_command_that_reads_has_a_column_option_and_rejects_it_for_plain_text(tmp_path):
     save_directory(make_backend(random_merges(6, 150)), tmp_path / "tok")
     records, text = written(tmp_path / "b.jsonl", JSONL), written(tmp_path / "a.txt", "ещё кот\n")
     for arguments in (

@@ -128,7 +128,7 @@ def test_its_figures_are_those_of_evaluate(folder):
         assert rows[name] == [cell for group in cells for cell in group]
 
 
-def test_every_token_is_there_with_its_uses_and_its_merge(folder):
+def test_every_token_is_listed_with_its_uses_and_its_merge(folder):
     text = (folder / "report.html").read_text(encoding="utf-8")
     (data, _) = re.findall(r'class="vocabulary"[^>]*>([^<]*)<', text)
     entries = unpacked(data)
@@ -177,7 +177,7 @@ def test_every_token_has_the_evidence_at_its_ends_and_inside(folder):
                 assert value == pytest.approx(100 * np.mean(expected[number]), abs=0.51)
 
 
-def test_without_evidence_no_page_speaks_of_it(folder, tmp_path):
+def test_without_evidence_no_page_mentions_it(folder, tmp_path):
     arguments = ["report", folder / "bpe", "--text", folder / "one.txt", "-o", tmp_path / "r.html"]
     assert mws(*arguments).returncode == 0
     text = (tmp_path / "r.html").read_text(encoding="utf-8")
@@ -242,7 +242,7 @@ def test_packing_loses_nothing(rows):
     assert {n: (e["shown"], e["uses"], e["rank"]) for n, e in found.items()} == rows
 
 
-def test_a_vocabulary_that_is_too_large_keeps_its_most_used_entries():
+def test_a_vocabulary_that_is_too_large_keeps_its_most_used_tokens():
     entries = [Entry(n, os.urandom(6).hex(), 10_000 - n, n, "", 0, 0) for n in range(10_000)]
     text, kept = packed_within(entries, 50_000)
     assert len(text) <= 50_000 and 1000 < kept < 10_000
@@ -297,7 +297,7 @@ def test_the_best_figure_of_each_row_is_marked_and_none_where_all_are_equal(fold
     assert "a needs as many tokens as b." in page and "Both tokenizers split every word in the same way" in page
 
 
-def test_a_sentence_says_what_came_out(folder):
+def test_the_result_is_summarized_in_a_sentence(folder):
     lines = [*_lines(folder / "one.txt"), *_lines(folder / "two.txt")]
     named = {"ours": folder / "mws", "bpe": folder / "bpe"}
     found = evaluate(named, [folder / "gold.tsv"], lines, baselines=False)
@@ -330,7 +330,7 @@ def test_both_axes_of_a_picture_have_titles():
     assert ">bytes per token</text>" in bars({"text": {"a": 1.0}}, "bytes per token")
 
 
-def test_misuse_is_told_in_a_line(folder, tmp_path):
+def test_misuse_is_reported_in_a_line(folder, tmp_path):
     for arguments, says in (
         (["--text", tmp_path / "absent.txt"], "absent.txt"),
         (["--bits", folder / "one.txt", "--gold", folder / "gold.tsv"], "--text"),
@@ -348,7 +348,7 @@ CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 @pytest.mark.slow
 @pytest.mark.skipif(not (CHROMIUM and DRIVER), reason="no Chromium here: apt-get install chromium chromium-driver")
 @pytest.mark.parametrize("width", [1200, 360])
-def test_a_person_searches_in_it(folder, tmp_path, width):
+def test_the_table_of_tokens_can_be_searched(folder, tmp_path, width):
     webdriver = pytest.importorskip("selenium.webdriver")
     from selenium.webdriver.support.ui import Select, WebDriverWait
 
@@ -400,7 +400,7 @@ def test_any_text_is_shown_as_text_and_invisible_characters_are_named(text):
     assert all(f"U+{ord(each):04X}" in shown.rows[0][0] for each in text if each in "\u202e\u200b\x00")
 
 
-def test_cuts_of_gold_words_are_marked_as_hits_and_misses(folder):
+def test_split_points_of_gold_words_are_marked_as_hits_and_misses(folder):
     gold = {entry.word: entry.segmentations[0] for entry in read_gold(folder / "gold.tsv").words}
     first = open_tokenizer(folder / "mws", by_class=True)
     second = Opened("letters", live=build_backend(base_vocab((), "".join(gold), []), []))

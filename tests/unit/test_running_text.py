@@ -88,7 +88,7 @@ def test_a_marker_for_capitals_is_not_a_part_of_a_character():
     assert score_text(of_characters, ["A b. B"]).byte_tokens == 0
 
 
-def test_entries_that_are_taken_up_are_residues():
+def test_tokens_that_are_merged_into_longer_ones_are_residues():
     tokenizer = toy([("a", "b"), ("ab", "c"), ("c", "d"), ("abc", "d")])
     scores = score_text(tokenizer, ["abc"] * 10 + ["abcd", "d"])
     assert tokenizer.encode("abcd").tokens == ["abcd"]
@@ -96,7 +96,7 @@ def test_entries_that_are_taken_up_are_residues():
     assert scores.residues == 1 / 4  # "cd" is never made, "abc" is final in ten of eleven uses
 
 
-def test_a_measure_that_there_is_none_of_is_a_dash():
+def test_a_measure_without_a_figure_is_a_dash():
     unigram = Tokenizer(models.Unigram([("a", 0.0), ("b", -1.0)], unk_id=0))
     scores = score_text(unigram, ["ab"])
     assert math.isnan(scores.residues)
@@ -105,7 +105,7 @@ def test_a_measure_that_there_is_none_of_is_a_dash():
 
 
 @given(st.lists(st.text("abcd. ", max_size=12), min_size=1, max_size=6))
-def test_intermediate_uses_are_the_merges_that_take_an_entry_up(lines):
+def test_intermediate_uses_are_the_merges_that_use_a_token(lines):
     tokenizer = toy([("a", "b"), ("ab", "c"), ("c", "d"), ("abc", "d"), (" ", "a"), ("ab", "ab")])
     final, inner = Counter(), Counter()
     for line in lines:
@@ -184,7 +184,7 @@ def slow_reference(tokenizer, lines):
     st.lists(st.tuples(st.sampled_from("ab c."), st.sampled_from("ab c.")), unique=True, max_size=6),
     st.booleans(),
 )
-def test_vectorised_counts_equal_the_definitions(lines, merges, split):
+def test_vectorized_counts_equal_the_definitions(lines, merges, split):
     tokenizer = toy(merges, split=split)
     scores = score_text(tokenizer, lines)
     words, tokens, whole, same = slow_reference(tokenizer, lines)

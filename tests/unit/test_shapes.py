@@ -84,7 +84,7 @@ def test_settings_of_other_types_are_named_by_every_reader(file, keys, value, me
         (("settings",), ["x"], "settings is a list"),
     ],
 )
-def test_a_record_of_other_types_is_named_by_every_reader(keys, value, message, trained, tmp_path):
+def test_metadata_of_other_types_are_named_by_every_reader(keys, value, message, trained, tmp_path):
     folder = shutil.copytree(trained, tmp_path / "tok")
     put(folder, RECORD_FILE, keys, value)
     with pytest.raises(MwSError) as caught:
@@ -104,7 +104,7 @@ def places_of(value: Any, keys: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...
 
 
 @pytest.mark.parametrize("file", [RECORD_FILE, "tokenizer_config.json", "special_tokens_map.json"])
-def test_whatever_a_value_is_there_is_a_result_or_an_error_of_ours(file, trained, tmp_path):
+def test_any_value_gives_a_result_or_an_mws_error(file, trained, tmp_path):
     content = json.loads((trained / file).read_text(encoding="utf-8"))
     draws = [(keys, value) for keys in places_of(content) for value in OTHER_VALUES]
     for number, (keys, value) in enumerate(random.Random(5).sample(draws, 20)):
@@ -119,7 +119,7 @@ def test_whatever_a_value_is_there_is_a_result_or_an_error_of_ours(file, trained
                 raise AssertionError(f"{file}: {keys} = {value!r}") from error
 
 
-def test_a_shape_takes_what_it_says():
+def test_a_shape_accepts_only_its_values():
     shape = {"a": (None, Each(list, int)), "b": With(("c",), {"c": str})}
     for good in ({}, {"a": None}, {"a": [1, 2], "more": "anything"}, {"b": {"c": "text", "d": 1}}):
         check_shape(good, shape, "file")

@@ -259,7 +259,7 @@ def test_factors_and_probabilities_have_limits():
         assert found == dict.fromkeys(words, pytest.approx([expected * factor, 0.1, 0]))
 
 
-def test_words_that_their_tokens_do_not_spell_are_left_as_they_are():
+def test_words_that_their_tokens_do_not_spell_are_not_changed():
     """Normalization changes words of the labels that were not normalized."""
     words = CodePoints.of(["ab\u00e9x", "abe", "abf"])
     probabilities = np.array([0.1, 0.1, 0.1, 0, 0.995, 0.1, 0, 0.1, 0.1, 0])

@@ -149,7 +149,7 @@ def test_a_lone_surrogate_is_named_with_its_position_in_every_entry_point(tokeni
         ("a\udc80", "element 0: the lone surrogate"),
     ],
 )
-def test_what_is_not_text_is_refused_by_its_position(method, given, message):
+def test_input_that_is_not_text_is_rejected_with_its_position(method, given, message):
     with pytest.raises(MwSError, match=message):
         method(given)
 
@@ -266,7 +266,7 @@ def test_empty_constructors_are_lossless():
         assert len(tokenizer) == 256
 
 
-def test_inconsistent_tables_are_refused():
+def test_inconsistent_tables_are_rejected():
     vocab = base_vocab((), "ab", [("a", "b")])
     for kind in (MwSTokenizer, MwSTokenizerFast):
         with pytest.raises(MwSError, match="merge 1"):
@@ -335,7 +335,7 @@ WORDS = ["Перечитать", "перечит", "the", "漢", "п'ять", "1
 
 
 @BOTH
-def test_words_given_one_by_one_are_cut_as_in_running_text(make):
+def test_words_given_one_by_one_are_split_as_in_running_text(make):
     tokenizer = make()
     words = [word for word in WORDS if word != "<|user|>"]
     running = tokenizer(" " + " ".join(words))["input_ids"]
@@ -345,7 +345,7 @@ def test_words_given_one_by_one_are_cut_as_in_running_text(make):
 
 
 @given(st.lists(st.sampled_from([*WORDS, *"абв", "", " чит", "a b", "\n", "\ufeff"])))
-def test_both_classes_cut_lists_of_words_alike(words):
+def test_both_classes_split_lists_of_words_alike(words):
     for kind in ("characters", "bytes"):
         fast, slow = small_fast(alphabet=kind), small_slow(alphabet=kind)
         cut = [each(["a", *words], is_split_into_words=True)["input_ids"] for each in (fast, slow)]
@@ -353,7 +353,7 @@ def test_both_classes_cut_lists_of_words_alike(words):
 
 
 @pytest.mark.parametrize(("kind", "first"), [("gemma", " "), ("llama2", ""), ("metaspace", "")])
-def test_words_given_to_a_tokenizer_with_word_marks_are_cut_as_in_running_text(kind, first, tmp_path):
+def test_words_given_to_a_tokenizer_with_word_marks_are_split_as_in_running_text(kind, first, tmp_path):
     """The space becomes a mark as in a text; a tokenizer that writes the first mark itself gets no second one."""
     standard = PreTrainedTokenizerFast.from_pretrained(save(BASES[kind](), tmp_path / "plain"))
     words = ["The", "walkers", "walked"]
@@ -369,7 +369,7 @@ def test_words_given_to_a_tokenizer_with_word_marks_are_cut_as_in_running_text(k
 
 
 @pytest.mark.parametrize(("kind", "part"), [("gemma", "decoder"), ("llama2", "pre_tokenizer"), ("metaspace", "pre_")])
-def test_the_slow_class_refuses_word_marks(kind, part, tmp_path):
+def test_the_slow_class_rejects_word_marks(kind, part, tmp_path):
     with pytest.raises(MwSError, match=f"its {part}.* load the tokenizer with MwSTokenizerFast"):
         MwSTokenizer.from_pretrained(save(BASES[kind](), tmp_path / "base"))
 
@@ -474,7 +474,7 @@ def test_layout_is_specials_bytes_alphabet_merges():
         ([], ["ab"], [], "not one character"),
     ],
 )
-def test_conflicting_names_are_refused(special, alphabet, merges, words):
+def test_conflicting_names_are_rejected(special, alphabet, merges, words):
     with pytest.raises(MwSError, match=words):
         base_vocab(special, alphabet, merges)
 
@@ -494,7 +494,7 @@ def test_conflicting_names_are_refused(special, alphabet, merges, words):
         ([("<", "0"), ("<0", "x"), ("4", "1"), ("<0x", "41"), ("<0x41", ">")], "byte token"),
     ],
 )
-def test_bad_merges_are_refused_one_by_one(merges, words):
+def test_bad_merges_are_rejected_one_by_one(merges, words):
     with pytest.raises(MwSError, match=words):
         check_merges(merges)
 
@@ -510,13 +510,13 @@ def test_bad_merges_are_refused_one_by_one(merges, words):
         (lambda v: {t: i for i, t in enumerate(t for t in v if t != "<0x7F>")}, "<0x7F> is missing"),
     ],
 )
-def test_bad_vocabularies_are_refused(change, words):
+def test_bad_vocabularies_are_rejected(change, words):
     merges = [("a", "a")]
     with pytest.raises(MwSError, match=words):
         check_vocab(change(base_vocab((), "a", merges)), merges)
 
 
-def test_unknown_normalization_and_bad_patterns_are_refused():
+def test_unknown_normalization_and_bad_patterns_are_rejected():
     with pytest.raises(MwSError, match="nfkd"):
         build_backend(base_vocab(), [], normalization="nfx")
     with pytest.raises(MwSError, match="does not compile"):
@@ -531,7 +531,7 @@ def test_unknown_normalization_and_bad_patterns_are_refused():
         build_backend(base_vocab(), [], pattern=r"(?P<twice>a)(?P=twice)")
 
 
-def test_tokenizer_json_holds_the_stock_parts_and_gives_the_tables_back(tmp_path):
+def test_tokenizer_json_contains_the_standard_parts_and_returns_the_tables(tmp_path):
     merges = [(" ", "a"), (" a", "b")]
     vocab = base_vocab(["<s>"], " ab", merges)
     path = tmp_path / "tokenizer.json"
@@ -545,7 +545,7 @@ def test_tokenizer_json_holds_the_stock_parts_and_gives_the_tables_back(tmp_path
     assert loaded.encode("<s> ab").ids == [0, vocab[" ab"]]
 
 
-def test_special_tokens_are_looked_for_before_normalization():
+def test_special_tokens_are_found_before_normalization():
     vocab = base_vocab(["<ﬁ>"], "<fi>")
     backend = build_backend(vocab, [], normalization="nfkc", special_tokens=["<ﬁ>"])
     assert backend.encode("<ﬁ>").ids == [vocab["<ﬁ>"]]
@@ -604,7 +604,7 @@ def calls(tokenizer: Any, scratch: Path) -> dict[str, Callable[[], Any]]:
 
 @pytest.mark.parametrize("alphabet", ["characters", "bytes"])
 @pytest.mark.parametrize("make", [small_fast, small_slow])
-def test_eight_threads_get_what_one_gets(make, alphabet, tmp_path):
+def test_eight_threads_get_the_same_results_as_one(make, alphabet, tmp_path):
     tokenizer = make(alphabet=alphabet, **roles())
     tokenizer.chat_template = CHAT
     jobs = calls(tokenizer, tmp_path)
@@ -621,7 +621,7 @@ def test_eight_threads_get_what_one_gets(make, alphabet, tmp_path):
     assert {name: job() for name, job in jobs.items()} == alone
 
 
-def test_what_one_call_asked_for_stays_out_of_the_next_and_out_of_the_file(tmp_path):
+def test_settings_of_one_call_affect_neither_the_next_call_nor_the_file(tmp_path):
     tokenizer = small_fast(**roles())
     before = tokenizer.backend_tokenizer.to_str()
     tokenizer(["the", TEXT], padding="max_length", truncation="only_first", max_length=4, stride=1)
@@ -720,7 +720,7 @@ def test_a_template_asked_for_at_loading_is_the_same_in_both_classes_and_is_save
 
 
 @pytest.mark.parametrize("make", [MwSTokenizer, MwSTokenizerFast])
-def test_tables_in_other_containers_are_read_or_refused(make):
+def test_tables_in_other_containers_are_read_or_rejected(make):
     merges = [("п", "о"), (" ", "по")]
     vocab = base_vocab((), " оп", merges)
     for held in (iter(merges), zip(*zip(*merges, strict=True), strict=True), [list(pair) for pair in merges]):

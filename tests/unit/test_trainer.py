@@ -86,7 +86,7 @@ def test_layout_special_bytes_alphabet_merges():
     assert tokenizer.tokenize("слово<|user|>")[-1] == "<|user|>"
 
 
-def test_running_out_is_said_with_the_numbers(caplog: pytest.LogCaptureFixture):
+def test_running_out_of_merges_is_reported_with_the_numbers(caplog: pytest.LogCaptureFixture):
     with caplog.at_level(logging.WARNING):
         tokenizer = quiet(criterion="classic", vocab_size=5000).train_from_iterator(["слово слова словом"])
     assert f"{len(tokenizer):,} tokens instead of 5,000" in caplog.text
@@ -102,7 +102,7 @@ def test_running_out_is_said_with_the_numbers(caplog: pytest.LogCaptureFixture):
     assert "instead of 32,000" in caplog.text and "fill" not in caplog.text
 
 
-def test_a_vocabulary_below_bytes_and_special_tokens_is_refused():
+def test_a_vocabulary_below_bytes_and_special_tokens_is_rejected():
     with pytest.raises(MwSError, match="vocab_size=259 .*256 bytes and the special tokens take 260"):
         quiet(vocab_size=259, special_tokens=list("①②③④"))
     tokenizer = quiet(n_merges=2).train_from_iterator([TEXT])
@@ -116,7 +116,7 @@ def test_an_empty_corpus_is_an_error(empty: object):
         quiet(vocab_size=500).train_from_iterator(empty)  # type: ignore[arg-type]
 
 
-def test_counts_of_another_pattern_are_refused():
+def test_counts_of_another_pattern_are_rejected():
     counts = WordCounts.from_mapping({" слово": 1}, pattern=GPT4_PATTERN)
     with pytest.raises(MwSError, match="pattern"):
         quiet(vocab_size=500).train_from_counts(counts)
@@ -161,7 +161,7 @@ def test_evidence_computed_before_changes_nothing(settings: dict[str, Any]):
 
 
 @pytest.mark.parametrize("settings", [{"criterion": "classic"}, {"max_types": 9}, {"labels": {"дома": "дом а"}}])
-def test_evidence_of_other_settings_is_refused(settings: dict[str, Any]):
+def test_evidence_of_other_settings_is_rejected(settings: dict[str, Any]):
     with pytest.raises(MwSError, match="evidence"):
         learn(small_counts(), Settings(**settings), evidence=find_evidence(small_counts()))
 
@@ -187,7 +187,7 @@ def another(name: str, criterion: str) -> Any:
     return next(each for each in fits if isinstance(each, int) or not takes.whole)
 
 
-def test_a_record_of_an_older_version_keeps_its_required_strings():
+def test_metadata_of_an_older_version_keep_the_required_strings():
     record = MwSTrainer(vocab_size=400, required=["мама", "раму"]).record
     record["tokens"] = record.pop("required")
     assert MwSTrainer.from_record(record) == MwSTrainer(vocab_size=400, required=["мама", "раму"])
@@ -203,7 +203,7 @@ def test_the_signature_shows_plain_types_and_defaults(taker: Any):
 
 
 @pytest.mark.parametrize("criterion", ["contextual", "classic"])
-def test_every_setting_is_recorded_or_says_why_not(criterion: str):
+def test_every_setting_is_recorded_or_gives_a_reason(criterion: str):
     for name in (each for each in SETTINGS if each != "criterion" and SETTINGS[each].criterion in ("", criterion)):
         value = another(name, criterion)
         trainer = MwSTrainer(**{"criterion": criterion, name: value})
@@ -214,14 +214,14 @@ def test_every_setting_is_recorded_or_says_why_not(criterion: str):
         assert again == trainer and trainer.record != MwSTrainer(criterion=criterion).record or name == "show_progress"
 
 
-def test_the_trainer_of_a_record_makes_the_same_tokenizer():
+def test_a_trainer_from_metadata_makes_the_same_tokenizer():
     trainer = quiet(n_merges=40, composition=0.3, granularity=0.2, special_tokens=["<s>"], initial_alphabet="ж")
     tokenizer = trainer.train_from_iterator([TEXT])
     again = MwSTrainer.from_record(tokenizer.training.settings, show_progress=False).train_from_iterator([TEXT])
     assert again.backend_tokenizer.to_str() == tokenizer.backend_tokenizer.to_str()
 
 
-def test_the_share_of_places_cut_is_that_of_the_tokenizer():
+def test_the_share_of_split_positions_is_that_of_the_tokenizer():
     """Without compositions each form is cut as the morphs left it; words of small letters have no variant."""
     forms = sorted({form for form in FORMS if form.isalpha() and form.islower()})
     counts = WordCounts.from_mapping({" " + form: 1 for form in forms}, pattern=DEFAULT_PATTERN)
@@ -233,7 +233,7 @@ def test_the_share_of_places_cut_is_that_of_the_tokenizer():
     assert quiet(criterion="classic", n_merges=5, pattern=DEFAULT_PATTERN).learn(counts).places_cut is None
 
 
-def test_finer_granularity_cuts_more():
+def test_finer_granularity_splits_more():
     """Each step cuts more places, and about as many as asked for where evidence passes one half."""
     counts, tokens = WordCounts.from_mapping({" " + w: 1 for w in FORMS}, pattern=DEFAULT_PATTERN), []
     for granularity in (0.05, 0.1, 0.3):
@@ -277,7 +277,7 @@ def test_min_frequency_is_the_least_frequency_of_a_pair(criterion: str, types: b
     assert learn_from(min(found))[0] == merges  # a limit that all of them reach changes nothing
 
 
-def test_min_frequency_holds_for_compositions_by_counts():
+def test_min_frequency_applies_to_compositions_by_counts():
     found = []
     for minimum in (0, 40):
         trainer = quiet(n_merges=300, min_frequency=minimum)
@@ -333,7 +333,7 @@ LARGEST = (2**62 - 1) // 256
 
 
 @pytest.mark.parametrize("settings", [{"hidden_boundary_price": 0}, {"criterion": "classic"}])
-def test_counts_up_to_the_bound_are_weighed_and_beyond_it_refused(settings):
+def test_counts_up_to_the_bound_are_weighed_and_beyond_it_rejected(settings):
     words = [" ab", " abc", " bcd", " abcd", " cdab"]
     base = np.array([7, 5, 3, 2, 1])
     letters = int((base * [len(word) for word in words]).sum())
@@ -389,7 +389,7 @@ def test_the_trainer_takes_names_and_characters(tmp_path):
     assert [len(tokens_of(tmp_path, c)) for c in ("€", "Ű", "漢", "→")] == [1, 1, 1, 3]
 
 
-def test_a_string_is_its_characters_and_a_name_as_a_string_is_refused():
+def test_a_string_is_its_characters_and_a_name_as_a_string_is_rejected():
     assert MwSTrainer(initial_alphabet="ru").initial_alphabet == ["r", "u"]
     assert MwSTrainer(initial_alphabet=["arrows", "r"]).initial_alphabet == ["r", *sorted(NAMED_ALPHABETS["arrows"])]
     with pytest.raises(MwSError, match=r"\['russian'\]"):
@@ -402,7 +402,7 @@ def test_languages_have_both_cases():
         assert {c.upper() for c in letters if len(c.upper()) == 1} <= letters
 
 
-def test_the_share_of_entries_hardly_used_is_told(tmp_path):
+def test_the_share_of_rarely_used_tokens_is_reported(tmp_path):
     (tmp_path / "text.txt").write_text(WALKED, encoding="utf-8")
     out = tmp_path / "out"
     done = mws("train", tmp_path / "text.txt", "--vocab-size", 900, "-o", out, "--quiet", "--json")
@@ -429,7 +429,7 @@ def of_readers(**options):
 
 
 @pytest.mark.parametrize("options", [{}, {"criterion": "classic"}, {"alphabet": "characters"}])
-def test_strings_are_entries_and_the_size_stays(options):
+def test_required_strings_are_tokens_and_the_size_stays(options):
     plain, asked = of_readers(**options), of_readers(required=TRAINED_WANTED, **options)
     for string in TRAINED_WANTED:
         assert len(asked.encode(string, add_special_tokens=False)) == 1
@@ -473,7 +473,7 @@ def test_characters_and_pairs_are_kept_apart():
         ),
     ],
 )
-def test_what_training_cannot_do_is_refused(options, message):
+def test_impossible_trainings_are_rejected(options, message):
     with pytest.raises(MwSError, match=message):
         MwSTrainer(**{"vocab_size": 400, "show_progress": False} | options).train(READERS)
 

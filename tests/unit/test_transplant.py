@@ -218,7 +218,7 @@ def _bits(tensor):
     return tensor.contiguous().view(torch.uint8)
 
 
-def test_a_new_row_is_the_mean_of_the_base_s_pieces(folder, tmp_path):
+def test_a_new_embedding_is_the_mean_of_the_embeddings_of_the_old_tokens(folder, tmp_path):
     directory, _ = make(folder, "means", dtype=torch.float32)
     transplant_directory(directory, folder / "larger", tmp_path / "new", "mean", 1)
     before = tensors(directory)["model.embed_tokens.weight"]
@@ -235,7 +235,7 @@ def test_a_new_row_is_the_mean_of_the_base_s_pieces(folder, tmp_path):
     assert checked > 40
 
 
-def test_quiet_is_half_the_pieces_and_half_the_bytes_that_no_text_has(folder, tmp_path):
+def test_quiet_is_half_the_old_tokens_and_half_the_bytes_that_no_text_has(folder, tmp_path):
     directory, model = make(folder, "quiet", dtype=torch.float32, tied=False)
     old, new = (AutoTokenizer.from_pretrained(place) for place in (directory, folder / "larger"))
     in_texts = set(b"".join(chr(point).encode() for point in range(0x110000) if not 0xD800 <= point < 0xE000))
@@ -283,7 +283,7 @@ def test_no_vocabulary_of_another_program_stays_beside_a_new_tokenizer(folder, t
 
 
 @thorough
-def test_what_a_trained_model_knows_of_english_stays(folder, tmp_path):
+def test_a_trained_model_keeps_its_english(folder, tmp_path):
     """Bits per byte of English within half a percent right after extension, of a model that has learnt it."""
     directory, model = make(folder, "trained", dtype=torch.float32, shard="1GB")
     codec = Codec.open(directory)
@@ -305,7 +305,7 @@ def trained(folder):
 
 
 @pytest.mark.parametrize(("kind", "init"), zip(["mws", "bpe-character"], INITS, strict=True))
-def test_under_a_tokenizer_of_another_family_a_model_is_far_below_random_at_once_and_recovers(
+def test_with_a_tokenizer_of_another_family_a_model_is_far_below_random_at_once_and_recovers(
     trained, folder, init, kind
 ):
     model, directory = AutoModelForCausalLM.from_pretrained(trained).eval(), tokenizer_dir(folder, kind, 345)
@@ -347,7 +347,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 
 @pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="ru_maxrss is in KiB on Linux alone")
-def test_memory_holds_the_embeddings_alone(folder, tmp_path):
+def test_memory_contains_only_the_embeddings(folder, tmp_path):
     """A model of 190 MB in five shards: the process grows by less than a quarter of it."""
     small, _ = make(folder, "small")
     torch.manual_seed(0)
@@ -496,7 +496,7 @@ def test_a_tensor_by_vocabulary_that_cannot_follow_is_named(folder, tmp_path, na
     assert not (tmp_path / "new").exists() and name in str(check(directory).findings)
 
 
-def test_ids_that_tables_of_images_begin_at_are_refused(folder, tmp_path):
+def test_ids_that_tables_of_images_begin_at_are_rejected(folder, tmp_path):
     directory, _ = make(folder, "offset")
     config = json.loads((directory / "config.json").read_text("utf-8"))
     config["vision_config"] = {"vocab_size": 16, "vocab_offset": N_OLD}
@@ -506,7 +506,7 @@ def test_ids_that_tables_of_images_begin_at_are_refused(folder, tmp_path):
 
 
 @pytest.mark.parametrize("shard", ["1GB", "20KB"])
-def test_a_model_without_its_settings_is_refused(folder, tmp_path, shard):
+def test_a_model_without_its_settings_is_rejected(folder, tmp_path, shard):
     directory, _ = make(folder, f"no-settings-{shard}", dtype=torch.float32, shard=shard)
     (directory / "config.json").unlink()
     with pytest.raises(MwSError, match=r"no config\.json"):
@@ -514,7 +514,7 @@ def test_a_model_without_its_settings_is_refused(folder, tmp_path, shard):
     assert not (tmp_path / "new").exists()
 
 
-def test_what_does_not_fit_is_refused_with_the_reason(folder, surgeries, tmp_path):
+def test_unsuitable_arguments_are_rejected_with_the_reason(folder, surgeries, tmp_path):
     directory, model = make(folder, "unfit")
     with pytest.raises(MwSError, match="choose one of mean, quiet"):
         transplant(model, None, None, "magic")
@@ -543,7 +543,7 @@ def test_what_does_not_fit_is_refused_with_the_reason(folder, surgeries, tmp_pat
         assert not (tmp_path / "new").exists()
 
 
-def test_check_tells_rows_against_ids(folder, tmp_path):
+def test_check_compares_embeddings_with_ids(folder, tmp_path):
     exact, _ = make(folder, "exact")
     assert not check(exact).facts.get("embedding_rows")
     assert not {"rows", "rows-config", "vocab-size"} & {finding.trap for finding in check(exact).findings}
@@ -561,7 +561,7 @@ def test_check_tells_rows_against_ids(folder, tmp_path):
 
 @pytest.mark.parametrize("make", [llama3_like, gpt2_like, llama2_like, gemma_like, metaspace_like])
 @pytest.mark.parametrize("piece", [" walk", "walking", "жук", "ж", " ж", "¶¶", "ж".encode()[:1]])
-def test_pieces_spell_a_new_token_byte_for_byte(make, piece):
+def test_old_tokens_spell_a_new_token_byte_for_byte(make, piece):
     """None for what a base cannot spell; whatever is told has the very bytes, without a mark of the base's own."""
     spelling = Spelling(make())
     wanted = piece if isinstance(piece, bytes) else piece.encode()
@@ -626,7 +626,7 @@ def test_a_role_that_the_old_tokenizer_lacks_begins_as_its_end_token():
     assert mixtures[new.mask_token_id] == ([old.eos_token_id], [1.0]) and report.fallback == 0
 
 
-def test_a_piece_with_a_word_mark_begins_as_the_space_that_it_stands_for(folder):
+def test_a_token_with_a_word_mark_begins_at_the_space_that_the_mark_replaces(folder):
     places = tokenizer_dir(folder, "bpe-byte", 330), tokenizer_dir(folder, "sentencepiece-unigram", 380)
     old, new = map(AutoTokenizer.from_pretrained, places)
     mixtures, _ = mix_rows(old, new, "mean", len(old), None)

@@ -39,7 +39,7 @@ def ids(tokenizer: Tokenizer, text: str) -> list[int]:
     return tokenizer.encode(text, add_special_tokens=False).ids
 
 
-def test_the_parts_of_an_entry_are_those_that_stock_bpe_makes_it_of():
+def test_the_parts_of_a_token_are_those_from_which_standard_bpe_makes_it():
     """The oracle: without the other merges of the same entries, all is cut as before."""
     base = base_of("tiktoken")
     parts = last_merges(base)
@@ -66,7 +66,7 @@ def test_a_size_is_met_and_what_is_used_most_stays(kind):
             trim(base, ENGLISH, keep_size=size)
 
 
-def test_a_trimming_that_drops_nothing_says_so(caplog):
+def test_a_trimming_that_removes_nothing_is_reported(caplog):
     base = base_of("gemma")
     everything = trim(base, np.full(base.next_id, 3, np.int64), min_count=3)
     assert everything.spec == base.spec and everything.dropped == {} and everything.uses_lost == 0
@@ -76,7 +76,7 @@ def test_a_trimming_that_drops_nothing_says_so(caplog):
     assert named.spec == base.spec and "the new tokenizer equals the old one" in caplog.text
 
 
-def test_uses_of_a_dropped_entry_count_for_its_parts():
+def test_uses_of_a_removed_token_count_for_its_parts():
     """ "Ġwalk" is no token of these texts, but it becomes one where its longer kin, used less each, go."""
     texts = [" walking walked walkers walker"] * 10
     base = base_of("llama3")
@@ -110,7 +110,7 @@ def test_tokens_by_name_stay_with_their_parts():
         ({"min_count": 1, "keep": "walk"}, "keep: the str 'walk' is not a list of str"),
     ],
 )
-def test_what_cannot_be_is_refused(options, message):
+def test_impossible_requests_are_rejected(options, message):
     with pytest.raises(MwSError, match=message):
         trim(base_of("llama3"), **{"texts": ENGLISH} | options)
 
@@ -184,7 +184,7 @@ def test_one_of_several_texts_may_be_empty(folder):
     ("arguments", "option"),
     [(["trim", "base", "--text"], "--keep-size"), (["extend", "base", "--add", 9], "--trim-to")],
 )
-def test_a_size_that_drops_nothing_is_an_error_with_the_option(arguments, option, folder):
+def test_a_size_that_removes_nothing_is_an_error_with_the_option(arguments, option, folder):
     command, base, *more = arguments
     done = mws(command, folder / base, *more, folder / "code.txt", option, "9k", "-o", folder / "same")
     assert done.returncode == 2 and f"{option} 9000 would drop nothing" in done.stderr
@@ -208,7 +208,7 @@ def test_trim_and_extend_are_one_command_with_one_map(folder):
     assert held_out[1] < 0.7 * held_out[0]
 
 
-def test_the_command_refuses_in_one_line_and_leaves_what_was_there(folder):
+def test_the_command_rejects_in_one_line_and_leaves_existing_files(folder):
     (folder / "there").mkdir()
     (folder / "there" / "notes.json").write_text("{}", encoding="utf-8")
     (folder / "blank.txt").write_text("", encoding="utf-8")
@@ -272,7 +272,7 @@ def case(kind, operation):
 @pytest.mark.parametrize(("kind", "operation"), MATRIX)
 @examples(60)
 @given(text=_ANY | st.sampled_from([*ADVERSARIAL, *ENGLISH, *russian()]) | st.text("def walk(self)[]:\n", max_size=30))
-def test_text_of_kept_tokens_keeps_its_cut_and_every_text_comes_back(kind, operation, text):
+def test_text_of_kept_tokens_is_split_as_before_and_every_text_comes_back(kind, operation, text):
     base, after, map_of = case(kind, operation)
     given_ids, found = ids(base, text), ids(after, text)
     kept = [map_of[number] for number in given_ids]
@@ -339,7 +339,7 @@ def test_transformers_reads_what_is_saved_and_files_follow(kind, operation, tmp_
     ],
 )
 @pytest.mark.parametrize("operation", OPERATIONS)
-def test_tokens_that_the_config_alone_names_count_as_the_class_counts_them(operation, settings, tmp_path):
+def test_tokens_that_only_the_config_names_get_the_ids_of_the_class(operation, settings, tmp_path):
     base = save(llama3_like(), tmp_path / "base", eos_token=SPECIAL[1], **settings)
     _, ids, write = changed(base, operation)
     write(tmp_path / "new", base)

@@ -134,13 +134,13 @@ def test_settings_with_numbers_of_numpy_are_those_of_python_and_are_saved(tmp_pa
 
 
 @pytest.mark.parametrize("name", ["vocab_size", "composition", "types"])
-def test_an_array_is_no_number(name: str):
+def test_an_array_is_not_a_number(name: str):
     with pytest.raises(MwSError, match=name):
         MwSTrainer(**{name: np.array([1])})
 
 
 @pytest.mark.parametrize("record", [None, "mws_training.json", []])
-def test_metadata_that_are_missing_are_an_error_that_says_so(record: Any):
+def test_missing_metadata_are_an_error_of_their_own(record: Any):
     with pytest.raises(MwSError, match=r"only a tokenizer that mws_hf trained has them"):
         MwSTrainer.from_record(record)
 
@@ -172,14 +172,14 @@ def test_a_pretrained_tokenizer_may_be_named_by_a_path():
         pretrained_folder(Path("mws-fi-33k"))
 
 
-def test_an_empty_name_is_the_present_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_an_empty_name_is_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(MissingTokenizerError, match=r"^\.: has no tokenizer\.json"):
         open_tokenizer("")
 
 
 @pytest.mark.parametrize("given", [None, [1, 2], ["wal", None], ["x"], 5])
-def test_a_function_that_returns_no_pieces_of_the_word_is_an_error_that_shows_them(given: Any):
+def test_a_function_whose_result_does_not_spell_the_word_is_an_error_that_shows_it(given: Any):
     with pytest.raises(MwSError, match=r"the segmenter split 'walked' into .*must spell the word"):
         segment_words(lambda word: given, ["walked"])
 

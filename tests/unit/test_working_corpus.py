@@ -93,7 +93,7 @@ def test_applying_merges_gives_the_segmentation_that_learning_left(corpus, n_mer
     assert all("".join(tokens_of(replaying, w)) == corpus.word(w) for w in range(len(corpus)))
 
 
-def test_applying_merges_to_a_run_of_letters_without_end_takes_time_in_proportion():
+def test_applying_merges_to_a_long_run_of_letters_takes_time_in_proportion():
     letters = np.random.default_rng(0).choice(list("abcdefgh"), 80_000)
     learning = WorkingCorpus(SymbolCorpus.from_words(["".join(letters[:10_000])]))
     merges = learning.learn(None, 300).merges
@@ -125,17 +125,17 @@ def test_merges_with_a_part_that_does_not_occur_can_be_applied():
 
 
 @pytest.mark.parametrize("merges", [[("ab", "c")], [("a", "b"), ("a", "b")]])
-def test_merges_out_of_order_or_twice_are_refused(merges):
+def test_merges_out_of_order_or_twice_are_rejected(merges):
     with pytest.raises(MwSError, match="both parts must be"):
         WorkingCorpus(SymbolCorpus.from_words(["abc"])).apply(merges)
 
 
-def test_byte_tokens_are_never_learnt():
+def test_byte_tokens_are_never_learned():
     merges = WorkingCorpus(SymbolCorpus.from_words(["<0x41>"] * 3)).learn(None, 20).merges
     assert "<0x41>" not in {left + right for left, right in merges} and len(merges) == 4
 
 
-def test_values_of_another_corpus_are_refused():
+def test_values_of_another_corpus_are_rejected():
     with pytest.raises(MwSError, match="3 position values for 2 characters"):
         WorkingCorpus(SymbolCorpus.from_words(["ab"])).learn(np.ones(3, np.int64), 1)
 
@@ -187,7 +187,7 @@ def test_pairs_counted_and_listed_in_parts_are_the_same(monkeypatch, long_word):
 
 @examples(100)
 @given(corpora(), st.integers(0, 6))
-def test_tidying_keeps_the_occurrences_that_are_left_in_their_order(corpus, n):
+def test_compaction_keeps_the_remaining_occurrences_in_their_order(corpus, n):
     segmentation = WorkingCorpus(corpus)
     limits = Bounds(1, NO_LIMIT, NO_LIMIT)
     table = candidates.open_table(segmentation.text, segmentation.cell_values(None), segmentation.tokens, limits)

@@ -30,7 +30,7 @@ For example:
 
     mws explain taloissammekin --model mws-fi-32k
 
-    mws explain unpacking --model my-tokenizer --from 'corpus/*.txt.gz' --plot evidence.png
+    mws explain unpacking --model my-tokenizer --from 'corpus/*.txt.gz' --plot probabilities.png
 
     mws explain --pair чи т --lexicon ru
 

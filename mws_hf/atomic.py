@@ -290,6 +290,9 @@ def staged(directory: Path, stale: Collection[str] = (), head: str = "tokenizer.
                         _flush_file(path)
                 stage.rename(directory)
                 _flush_folder(home)
+        except MwSError as error:
+            error.args = (str(error).replace(str(stage), str(directory)),)
+            raise
         except OSError as error:
             reason = error.strerror or error
             raise MwSError(f"{directory}: cannot be written ({reason}); name another folder") from error

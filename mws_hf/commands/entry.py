@@ -107,12 +107,10 @@ def run(app: Callable[[list[str]], None]) -> None:
         _drop_output()
         sys.exit(141)
     except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT):
+        if (message := _failure_of_system(error)) is None:
             raise
         _drop_output()
-        sys.stderr.write(
-            f"error: the result cannot be written: {error.strerror}; free some space and run the command again\n"
-        )
+        sys.stderr.write(f"error: {message}\n")
         sys.exit(2)
     except BaseException as error:
         if (message := library_failure(error)) is None:
@@ -121,8 +119,20 @@ def run(app: Callable[[list[str]], None]) -> None:
         sys.exit(2)
 
 
+def _failure_of_system(error: OSError) -> str | None:
+    """Return a message for an error that the user can correct: a full disk, or a file without permission."""
+    if error.errno in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT):
+        return f"the result cannot be written: {error.strerror}; free some space and run the command again"
+    if isinstance(error, PermissionError) and error.filename is not None:
+        name = printable(os.fsdecode(error.filename))
+        return f"{name}: cannot be read or written ({error.strerror}); change its permissions, or those of its folder"
+    return None
+
+
 def _drop_output() -> None:
     """Discard buffered standard output, because Python would try to write it again at exit."""
+    if sys.stdout is None:
+        return
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)

@@ -69,11 +69,7 @@ def replaced(output: Path, head: str = TOKENIZER_FILE) -> Iterator[Path]:
     free = is_free(output)
     kinds = (kind for kind in FileKind if kind not in (FileKind.CARD, FileKind.MODEL, FileKind.WEIGHTS))
     with output_lock(output), staged(output, (*patterns(*kinds), *([CARD_FILE] * free)), head) as stage:
-        try:
-            yield stage
-        except MwSError as error:
-            error.args = (str(error).replace(str(stage), str(output)),)
-            raise
+        yield stage
         if not free and (stage / CARD_FILE).exists():
             (stage / CARD_FILE).unlink()
             warn_of_edited_card(output)

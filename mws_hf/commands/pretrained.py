@@ -44,7 +44,8 @@ def run(given: Namespace) -> None:
         folder, entry = pretrained_folder(name), pretrained_rows()[name]
         claim_folder(target, folder, force=given.force)
         with replaced(target) as stage:
-            shutil.copytree(folder, stage, dirs_exist_ok=True)
+            for file in filter(Path.is_file, folder.iterdir()):
+                shutil.copyfile(file, stage / file.name)
         written = {"directory": str(target), "license": entry["license"]}
         show_written(written, f"{target}: {name}, {entry['entries']:,} tokens, {entry['license']}", given)
         return

@@ -22,6 +22,7 @@ space or a line end. The ends of blocks depend only on the source, so that a res
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -36,7 +37,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from mws_hf.corpus.arrow_arrays import flat_utf8
-from mws_hf.corpus.files import PLAIN, PathLike, Reading
+from mws_hf.corpus.files import PLAIN, PathLike, Reading, is_read_once
 from mws_hf.corpus.octets import (
     Advance,
     check_mark,
@@ -55,6 +56,8 @@ from mws_hf.errors import MwSError
 from mws_hf.kernels.containers import WINDOW
 from mws_hf.kernels.scanner import is_utf8
 
+_logger = logging.getLogger(__name__)
+
 Columns: TypeAlias = tuple[Any, npt.NDArray[np.int64]]
 """Distinct words, as an Arrow array of large strings, and the number of times that each occurs (int64)."""
 BLOCK_BYTES = 1 << 19
@@ -69,6 +72,7 @@ _NEAR_BYTES = 1 << 10  # at the end of a block, where a division point is search
 _PIECE_BYTES = 4 << 20  # of a file that is read as a whole
 _FIRST_BYTES = 1 << 16  # that are read before a buffer for a whole block is made
 _RETURNS = bytes.maketrans(b"\r", b"\n")
+_RECORD = re.compile(rb'\s*\{\s*"[^"\n]*"\s*:')
 _SPACE = rb"(?:[\t-\r ]|\xc2[\x85\xa0]|\xe1\x9a\x80|\xe2\x80[\x80-\x8a\xa8\xa9\xaf]|\xe2\x81\x9f|\xe3\x80\x80)"
 _BEFORE_SPACE = rb"(?<!" + _SPACE + rb")(?<=.)(?= )"
 _AFTER_LINE = rb"(?<=[\r\n])(?!/|\xef\xbc\x8f|" + _SPACE + rb")"
@@ -259,6 +263,11 @@ def text_blocks(
         else:
             stream = text_stream(stream, how)
         by_return = lines and ends_by_return(stream.peek())
+        if is_read_once(name) and _RECORD.match(rest + stream.peek()):
+            _logger.warning(
+                "%s: begins with a JSON record, but is read as text; for JSON lines give --column NAME (in Python: "
+                "column=NAME)", name,
+            )  # fmt: skip
         while not last:
             room = max(size, 2 * len(rest))
             buffer, stop = _filled(stream, rest, room)

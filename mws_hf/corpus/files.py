@@ -105,13 +105,49 @@ def _expand(name: str) -> list[str]:
         raise MwSError(f"{name}: is a folder; give a glob of its files, such as '{os.path.join(name, '*.txt')}'")
     if os.path.exists(name):  # a named pipe or a device, which can be read once
         return [name]
-    found = sorted(f for f in glob.glob(name, recursive=True) if os.path.isfile(f))
+    matches = sorted(glob.glob(name, recursive=True))
+    if broken := next((match for match in matches if not os.path.exists(match)), None):
+        raise MwSError(f"{broken}: is a link to a file that does not exist; remove the link, or restore its file")
+    found = [match for match in matches if os.path.isfile(match)]
     if "**" in name:  # a link to a parent folder would be followed up to forty times
         found = sorted({os.path.realpath(file): file for file in reversed(found)}.values())
     if not found:
-        what = "no file matches this glob" if glob.has_magic(name) else "no such file"
+        what = "no file matches this glob" if glob.has_magic(name) else _why_missing(name)
         raise MwSError(f"{name}: {what}")
     return found
+
+
+def _why_missing(name: str) -> str:
+    """Return why a file does not exist, or why it cannot be known: its folder may not be searched."""
+    try:
+        os.stat(name)
+    except PermissionError as error:
+        return f"cannot be read ({error.strerror})"
+    except (OSError, ValueError):
+        pass
+    return "no such file"
+
+
+def is_read_once(name: PathLike) -> bool:
+    """Return whether an input can be read only once and in order: standard input, a pipe or a device."""
+    return name == STDIN or (os.path.exists(name) and not os.path.isfile(name) and not os.path.isdir(name))
+
+
+def check_read_once(names: Iterable[PathLike]) -> None:
+    """Raise MwSError if standard input or a pipe is among the inputs twice, even under two names."""
+    seen = set[object]()
+    for name in filter(is_read_once, names):
+        try:
+            status = os.stat("/dev/stdin" if name == STDIN else name)
+            identity: object = (status.st_dev, status.st_ino)
+        except OSError:  # standard input on Windows
+            identity = name
+        if identity in seen:
+            raise MwSError(
+                f"{name}: is given twice, but standard input and pipes can be read only once; give it once, or save "
+                "the text in a file"
+            )
+        seen.add(identity)
 
 
 def names_file(name: PathLike) -> bool:

@@ -21,7 +21,15 @@ from mws_hf.corpus.blocks import BLOCK_BYTES, Block, Columns, GroupBlock, arrow_
 from mws_hf.corpus.columns import no_texts
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.counts_file import CountsFile, is_counts_file
-from mws_hf.corpus.files import PLAIN, STDIN, Reading, expand_paths, names_file
+from mws_hf.corpus.files import (
+    PLAIN,
+    STDIN,
+    Reading,
+    check_read_once,
+    expand_paths,
+    is_read_once,
+    names_file,
+)
 from mws_hf.corpus.groups import UNNAMED, check_group_name
 from mws_hf.corpus.kinds import InMemory, Kind, has_known_suffix, kind_of
 from mws_hf.corpus.octets import Advance
@@ -129,8 +137,8 @@ class Source:
             lists: word lists.
             lexicon: the language of a lexicon.
             also: other files that the command reads in the same way, which are checked, too.
-            twice: the option or command that reads the texts twice, for the message if counts or standard input are
-                given, which cannot be read twice as text; None if texts are read once.
+            twice: the option or command that reads the texts twice, for the message if counts, standard input or a
+                pipe are given, which cannot be read twice as text; None if texts are read once.
 
         Raises:
             MwSError: a file does not exist or cannot be read, or only some of the inputs have a group.
@@ -141,7 +149,7 @@ class Source:
             for name in expand_paths(given) if given else []:
                 is_saved = os.path.isfile(name) and is_counts_file(name)  # a pipe can be read only once
                 (saved if is_saved else files).setdefault(group, []).append(name)
-        once = [*chain.from_iterable(saved.values()), *(n for n in [*chain(*files.values()), *also] if n == STDIN)]
+        once = [*chain.from_iterable(saved.values()), *filter(is_read_once, [*chain(*files.values()), *also])]
         if twice is not None and once:
             raise MwSError(f"{twice} reads the texts twice to see which tokens they use; {once[0]}: give files of text")
         named = {group for group in (*files, *saved) if group}
@@ -167,8 +175,9 @@ class Source:
             also: other files of text that are checked, too.
 
         Raises:
-            MwSError: an input cannot be read, or lacks a column.
+            MwSError: an input cannot be read, or lacks a column, or standard input or a pipe is given twice.
         """
+        check_read_once([*self.all_names, *also])
         if self.lists or self.lexicon:
             from mws_hf.corpus.word_list import check_lexicon, check_list
 

@@ -275,9 +275,25 @@ def test_an_empty_file_is_named(tmp_path, caplog):
     assert [record.getMessage() for record in caplog.records] == [f"{tmp_path / 'b.txt'}: is empty"]
 
 
-def test_standard_input_given_twice_is_counted_once_without_a_warning(tmp_path):
-    done = mws("count", "-", "-", "-o", tmp_path / "c", stdin=b"one two\n")
+@pytest.mark.parametrize("also", [["-"], ["a.txt", "-"], ["--word-list", "-"]])
+def test_standard_input_given_twice_is_an_error(also, tmp_path):
+    (tmp_path / "a.txt").write_text("three\n")
+    done = mws("count", "-", *also, "-o", "c", cwd=tmp_path, stdin=b"one two\n")
+    assert one_line(done) and "-: is given twice, but standard input" in done.stderr
+    assert "5 in all" in mws("count", "-", "a.txt", "-o", "c", cwd=tmp_path, stdin=b"one two\n").stdout
+
+
+@pytest.mark.parametrize("text", ['{"text": "one two"}\n{"text": "three"}\n', ' {"a b" : 1, "text": "one two three"}'])
+def test_json_lines_of_standard_input_that_are_read_as_text_are_a_warning(text, tmp_path):
+    done = mws("count", "-", "-o", tmp_path / "a", stdin=text)
+    assert "-: begins with a JSON record, but is read as text; for JSON lines give --column NAME" in done.stderr
+    done = mws("count", "-", "--column", "text", "-o", tmp_path / "b", stdin=text)
     assert done.returncode == 0 and not done.stderr and "3 in all" in done.stdout
+
+
+def test_a_text_that_begins_with_a_brace_is_no_json(tmp_path):
+    for number, text in enumerate(["{one} two\n", '{"one" two}\n', "{\n}\n"]):
+        assert not mws("count", "-", "-o", tmp_path / str(number), stdin=text).stderr
 
 
 class Relation:

@@ -45,6 +45,7 @@ from tests.encode_cases import EOS, make_backend, random_merges, rust_ids, save_
 from tests.in_process import mws
 from tests.processes import mws as mws_process
 from tests.processes import one_line
+from tests.small_tokenizers import small_fast
 
 TEXTS = ['кот, и "кот";\n', "\ufeffпо дороге\tшёл 12\r\nдвадцать", "", "don't  stop 😀", "a,b\n\nв"]
 LINES = ["кот, и кот;\n", "по дороге \rшёл\r\n", "\n", "конец\u2028 😀"]
@@ -333,6 +334,22 @@ def test_a_named_pipe_is_read_once(name, tmp_path):
     writer.join(10)
     os.mkfifo(tmp_path / "x.parquet")
     refused("pipe", count_files, tmp_path / "x.parquet")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes are of POSIX")
+def test_a_pipe_that_would_be_read_twice_is_an_error_before_it_is_opened(tmp_path):
+    os.mkfifo(tmp_path / "a.txt")
+    (tmp_path / "link.txt").symlink_to("a.txt")
+    small_fast().save_pretrained(tmp_path / "tok")
+    refused("given twice, but standard input and pipes", count_files, [tmp_path / "a.txt", tmp_path / "link.txt"])
+    for line, message in (
+        ("trim tok --text a.txt --keep-size 300", "mws trim reads the texts twice to see which tokens they use; a.txt"),
+        ("extend tok a.txt --add 2 --replace", "--replace reads the texts twice to see which tokens they use; a.txt"),
+        ("report tok --text a.txt", "a.txt: can be read only once"),
+    ):
+        done = mws(*line.split(), "-o", "out", cwd=tmp_path)
+        assert one_line(done) and message in done.stderr
+    assert one_line(done := mws("evaluate", "tok", "--text", "-")) and "-: can be read only once" in done.stderr
 
 
 def test_standard_input_is_read_by_line_and_rejected_where_closed(tmp_path, monkeypatch):
@@ -813,10 +830,31 @@ def test_circular_links_are_read_once_or_rejected(tmp_path):
         (tmp_path / a).symlink_to(b)
     for command in (["count", "one", "-o", "c"], ["train", "one", "-o", "t"]):
         done = mws(*command, cwd=tmp_path)
-        assert done.returncode == 2 and "one: no such file" in done.stderr
+        assert done.returncode == 2 and "one: is a link to a file that does not exist" in done.stderr
     for command in (["train", "d/a.txt"], ["encode", "none", "d/a.txt"]):
         done = mws(*command, "-o", "two", cwd=tmp_path)
         assert done.returncode == 2 and "two: is a broken link" in done.stderr
+
+
+def test_a_broken_link_among_the_files_of_a_glob_is_an_error(tmp_path):
+    (tmp_path / "a.txt").write_text("раз")
+    (tmp_path / "b.txt").symlink_to("not-fetched")
+    for glob in ("*.txt", "**/*.txt", "[b]*"):
+        assert f"{tmp_path / 'b.txt'}: is a link to a file" in refused("restore its file", count_files, tmp_path / glob)
+    assert count_files(tmp_path / "a*").words == ["раз"]
+
+
+@pytest.mark.skipif(os.geteuid() == 0 if hasattr(os, "geteuid") else True, reason="root may read everything")
+def test_what_may_not_be_read_is_named(tmp_path):
+    (tmp_path / "closed").mkdir()
+    (tmp_path / "closed" / "a.txt").write_text("раз")
+    (tmp_path / "closed").chmod(0)
+    try:
+        for line in ("count closed/a.txt -o c", "segment closed слово", "check closed"):
+            done = mws_process(*line.split(), cwd=tmp_path)
+            assert one_line(done) and "error: closed/" in done.stderr and "Permission denied" in done.stderr
+    finally:
+        (tmp_path / "closed").chmod(0o755)
 
 
 # The column

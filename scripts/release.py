@@ -55,8 +55,8 @@ def notes(version: str, root: Path = ROOT) -> str:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        sys.exit(f"usage: python {sys.argv[0]} TAG")
+    if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
+        sys.exit(f"usage: python {sys.argv[0]} TAG, for example v0.5.0; it lists what disagrees, and prints the notes")
     if wrong := disagreements(sys.argv[1]):
         sys.exit("\n".join(wrong))
     print(notes(sys.argv[1].removeprefix("v")))

@@ -50,7 +50,7 @@ def run(given: Namespace) -> None:
         show_written(written, f"{target}: {name}, {entry['entries']:,} tokens, {entry['license']}", given)
         return
     if output is not None:
-        raise MwSError("--output needs the name of a tokenizer; give it: mws pretrained NAME -o DIR")
+        raise MwSError("--output needs the name of a tokenizer; give it: mws pretrained NAME --output DIR")
     rows = list(pretrained_rows().values())
     cells = [
         [row["name"], " ".join(row["languages"]), f"{row['entries']:,}", f"{row['f1']:.3f}" if row["f1"] else "",

@@ -147,7 +147,7 @@ def model_folder(source: str | os.PathLike[str]) -> Path:
     if os.fspath(source) in pretrained_rows():
         raise MwSError(
             f"{source}: is a pretrained tokenizer of this project and not a model; give the model first, then the "
-            f"tokenizer: mws transplant MODEL {source} -o DIR"
+            f"tokenizer: mws transplant MODEL {source} --output DIR"
         )
     ignored = [name for name in patterns(FileKind.WEIGHTS) if "safetensors" not in name]
     return snapshot(source, ignore_patterns=ignored)

@@ -1,4 +1,4 @@
-"""Check whether other programs (clients) read tokenizer directories as `tokenizers` does: same ids, same decoded text.
+"""Check whether other programs (clients) read the folder of a tokenizer as `tokenizers` does: same ids, same text.
 
     python scripts/checks/clients.py out/characters out/bytes --text '../shared/data/text/*.txt.gz'
 
@@ -114,9 +114,9 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folders", nargs="+", type=Path, help="folders with a tokenizer.json")
     parser.add_argument("--text", nargs="*", default=[], help="text files whose first lines are encoded")
-    parser.add_argument("--lines", type=int, default=60, help="lines per file")
+    parser.add_argument("--lines", type=int, default=60, help="number of lines that are read from each file")
     parser.add_argument("--only", nargs="*", default=[], help="only programs whose names begin with one of these")
-    parser.add_argument("--work", type=Path, default=Path("out/clients"), help="folder for pip and npm")
+    parser.add_argument("--work", type=Path, default=Path("out/clients"), help="folder for pip and npm packages")
     parser.add_argument("--output", type=Path, default=Path("scripts/results/clients.md"), help="page to write")
     return parser.parse_args(arguments)
 

@@ -2,7 +2,7 @@
 
     python clients_python.py CLIENT PLACE CASES
 
-CLIENT is the name of a function in this file. PLACE is a tokenizer directory, or the file or folder that `mws export`
+CLIENT is the name of a function in this file. PLACE is the folder of a tokenizer, or what `mws export`
 wrote for the client. CASES is a JSON file: [{"text": ..., "ids": [...], "natural": true or false}, ...], where
 `natural` marks running text.
 

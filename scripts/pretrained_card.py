@@ -241,9 +241,10 @@ def limits(config: Config, row: Mapping[str, Any]) -> list[str]:
     """List the limitations of a tokenizer and of its figures."""
     said = []
     if config.gold:
-        named = [f"`{name}` is {GOLD_SOURCES[name.split('.')[1]]}" for name in config.gold]
+        named = [f"`{name}` contains {GOLD_SOURCES[name.split('.')[1]]}" for name in config.gold]
         said.append(
-            f"Reference segmentations: {'; '.join(named)}. One half of each set, or a sample of it, is used to score."
+            f"Reference segmentations: {'; '.join(named)}. Figures are measured on one half of each set, or on a "
+            "sample of it."
         )
         said.append(
             "F1 shows how well tokens agree with one annotation of morphemes. It does not show how well a model will "
@@ -255,7 +256,9 @@ def limits(config: Config, row: Mapping[str, Any]) -> list[str]:
             "therefore take more tokens."
         )
     if few := [LANGUAGES[each] for each in ("fi", "tr") if each in config.groups]:
-        said.append(f"{' and '.join(few)} text is a few megabytes, and much of it is software documentation.")
+        said.append(
+            f"There are only a few megabytes of {' and '.join(few)} text, and much of it is software documentation."
+        )
     if "code" in config.groups:
         said.append("The code is Python and some C. Other programming languages take more tokens.")
     if config.of_lexicon:
@@ -264,10 +267,10 @@ def limits(config: Config, row: Mapping[str, Any]) -> list[str]:
         if name in BASELINES:
             system, most = BASELINES[name]
             size = row["systems"][name].get("entries", config.size)
-            which = f"at most {most:,} of the same words, the most frequent ones" if most else "the same words"
+            which = f"the same words, but at most from the {most:,} most frequent ones" if most else "the same words"
             title = f"{TITLES[name][0].upper()}{TITLES[name][1:]}"
             said.append(
-                f"{title} (`{system}` of `mws compare`) has {size:,} tokens, learned from {which}, by frequency."
+                f"{title} (`{system}` of `mws compare`) has {size:,} tokens, learned by frequency from {which}."
             )
     if config.gold:
         said.append("The constants of the method were chosen on these sets, so their F1 is mildly optimistic.")

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from lab.data import GOLDS, HELD_OUT_EVERY, read, split_lines
 
-_ELTEC = "public domain by age; markup, not used, CC BY 4.0"
+_ELTEC = "public domain by age; the markup, which is not used, is CC BY 4.0"
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ def _eltec(file: str, language: str, tail: str) -> Source:
 
 SOURCES: dict[str, tuple[Source, ...]] = {
     "ru": (
-        Source("rus.novels", "RussianNovels (JoannaBy), authors dead before 1950", "public domain by age"),
+        Source("rus.novels", "RussianNovels (JoannaBy), by authors who died before 1950", "public domain by age"),
         Source("rus.drama", "RusDraCor, Russian plays (dracor-org)", "CC0 1.0"),
         _eltec("rus.eltec", "Russian", "rus"),
     ),
@@ -70,9 +70,9 @@ GOLD = dict(zip(("ru", "fi", "tr", "hu", "cs", "en"), GOLDS.values(), strict=Tru
 GOLD_SOURCES = {
     "tikhonov": "lemmas of Tikhonov's dictionary (AlexeySorokin/NeuralMorphemeSegmentation)",
     "wiktionary-forms": "noun forms from Wiktionary (slowwavesleep/NeuralMorphemeSegmenter)",
-    "running-text-forms": "forms from running text, split by rule after Tikhonov's lemmas",
-    "morphochallenge2010": "Morpho Challenge 2010",
-    "sigmorphon2022": "SIGMORPHON 2022 shared task on morpheme segmentation",
+    "running-text-forms": "forms from running text, segmented by rules as in Tikhonov's dictionary",
+    "morphochallenge2010": "words of Morpho Challenge 2010",
+    "sigmorphon2022": "words of the SIGMORPHON 2022 shared task on morpheme segmentation",
 }
 WORDS = {
     "ru": "переписывающаяся подводник безработица читательницами краснолицый учителям",

@@ -364,6 +364,7 @@ class Spelling:
         self.pieces = raw_bytes(self.backend)[:rows]
         # if several ids have the same bytes the first counts, so they are inserted in reverse order
         self.by_bytes = {piece: index for index, piece in reversed(list(enumerate(self.pieces))) if piece}
+        self._drops_spaces = type(self.backend.model).__name__ == "WordPiece"
 
     def spell(self, piece: bytes) -> list[int]:
         """Return ids that spell bytes, without a word mark that the tokenizer itself adds; [] if no ids spell them.
@@ -388,7 +389,7 @@ class Spelling:
             spelled = b"".join(self.pieces[index] for index in ids)
             if self._capitals and MARKER not in text:
                 spelled = restore_capitals(spelled.decode("utf-8", "replace"), self._capitals).encode()
-            if spelled == piece:
+            if spelled == piece or (self._drops_spaces and spelled == piece.removeprefix(b" ")):
                 return ids
             if spelled == b" " + piece and self.pieces[ids[0]] == b" ":
                 return ids[1:]

@@ -15,13 +15,14 @@ from typing import Any, BinaryIO
 
 import torch
 from safetensors import SafetensorError, safe_open
+from transformers import AutoConfig
 
 from mws_hf.atomic import check_not_overwriting, staged, write_json
 from mws_hf.errors import MwSError
 from mws_hf.surgery.base import read_ids
 from mws_hf.surgery.companions import check_no_adapter, copy_companions
 from mws_hf.surgery.embeddings import TransplantReport, fit_settings, mix_rows, new_table
-from mws_hf.surgery.ids import model_rows
+from mws_hf.surgery.ids import add_default_ids, model_rows
 from mws_hf.surgery.model_tables import (
     Table,
     read_shards,
@@ -111,6 +112,9 @@ def transplant_directory(
         for name in patterns(FileKind.MODEL):
             if (source / name).is_file():
                 settings = load_settings(file_inside(source, name))
+                if name == MODEL_FILE:
+                    tokens = set(old_tokenizer.get_vocab().values())
+                    add_default_ids(settings, _full_config(source), tokens.__contains__)
                 fit_settings(settings, name, old_tokenizer, new_tokenizer, len(mixtures))
                 if name == MODEL_FILE and model_rows(settings) is None:
                     _text_part(settings)["vocab_size"] = len(mixtures)
@@ -124,6 +128,15 @@ def transplant_directory(
             ", ".join(left),
         )
     return report
+
+
+def _full_config(model: Path) -> dict[str, Any]:
+    """Return the config of a model with the defaults of its class; empty if transformers cannot read it."""
+    try:
+        full: dict[str, Any] = AutoConfig.from_pretrained(model).to_dict()
+    except Exception:  # of any kind: for a model with code of its own, or of a newer transformers
+        return {}
+    return full
 
 
 def _text_part(settings: dict[str, Any]) -> dict[str, Any]:

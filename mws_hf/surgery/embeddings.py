@@ -22,7 +22,7 @@ from mws_hf.errors import MwSError, SettingError
 from mws_hf.learn.setting_rules import Range, check_range
 from mws_hf.surgery.base import IdMap, Spelling, raw_bytes
 from mws_hf.surgery.companions import check_no_token_adapter
-from mws_hf.surgery.ids import SIZES, Role, Successor, renumber_model
+from mws_hf.surgery.ids import ROLE_FIELDS, SIZES, Role, Successor, renumber_model
 from mws_hf.surgery.model_tables import Table, Tensor, usable_tables, vocabulary_tables
 from mws_hf.text.symbols import ROLES
 from mws_hf.tokenizer.layout import IDS_FILE
@@ -118,7 +118,7 @@ def transplant(
     by_vocabulary = {id(tensors[table.name]): (tensors[table.name], table) for table in tables}  # tied tensors once
     for tensor, table in by_vocabulary.values():
         tensor.data = new_table(tensor.detach(), table, mixtures)
-    follow = _successors(old_tokenizer, new_tokenizer)
+    follow, by_role = _successors(old_tokenizer, new_tokenizer), _successors_by_role(old_tokenizer, new_tokenizer)
     for module in changed.modules():
         tensors_of_module = (*module._parameters.values(), *module._buffers.values())
         has_table = any(id(tensor) in by_vocabulary for tensor in tensors_of_module)
@@ -126,7 +126,8 @@ def transplant(
             if vars(module).get(name) == rows:
                 setattr(module, name, len(mixtures))
         if has_table and getattr(module, "padding_idx", None) is not None:
-            module.padding_idx = follow(module.padding_idx)
+            new = follow(module.padding_idx)
+            module.padding_idx = by_role.get(module.padding_idx) if new is None else new
     for config, size in ((changed.config, len(mixtures)), (getattr(changed, "generation_config", None), None)):
         if config is not None:
             before, after = (json.loads(config.to_json_string(use_diff=False)) for _ in range(2))
@@ -160,9 +161,10 @@ def fit_settings(
     """
     roles = {
         role: Role(getattr(new_tokenizer, role, None), new=getattr(old_tokenizer, role, None) is None)
-        for role in ("bos_token_id", "eos_token_id", "pad_token_id")
+        for role in ROLE_FIELDS
     }
-    for field in renumber_model(settings, _successors(old_tokenizer, new_tokenizer), roles, rows):
+    by_role = _successors_by_role(old_tokenizer, new_tokenizer)
+    for field in renumber_model(settings, _successors(old_tokenizer, new_tokenizer), roles, rows, by_role):
         logger.warning("%s: %s has the id of a token that the new tokenizer lacks; the id was removed", name, field)
 
 
@@ -232,6 +234,16 @@ def _successors(old_tokenizer: Any, new_tokenizer: Any) -> Successor:
         return None if token is None else new.token_to_id(token)
 
     return successor
+
+
+def _successors_by_role(old_tokenizer: Any, new_tokenizer: Any) -> dict[int, int]:
+    """Return the new id of each old id that has a role in both tokenizers, by the first of its roles."""
+    found: dict[int, int] = {}
+    for role in ROLES:
+        old, new = (getattr(tokenizer, f"{role}_id", None) for tokenizer in (old_tokenizer, new_tokenizer))
+        if old is not None and new is not None:
+            found.setdefault(old, new)
+    return found
 
 
 def kept_rows(old: Tokenizer, new: Tokenizer, ids: IdMap | None = None) -> dict[int, int]:

@@ -20,6 +20,8 @@ _PAIRS = frozenset(("forced_decoder_ids",))
 """Fields with pairs of a position and an id."""
 _NAMED = frozenset(("lang_to_id", "task_to_id"))
 """Fields with tokens and their ids."""
+ROLE_FIELDS = ("bos_token_id", "eos_token_id", "pad_token_id")
+"""Fields with ids of roles, which each tokenizer has in its own tokens."""
 _COUNTS = ("num_", "max_", "min_", "n_")
 _NO_IDS = ("_size", "_len", "_length", "_count", "_dim", "_per_second", "_per_image")
 _GONE = object()
@@ -101,8 +103,37 @@ class Role(NamedTuple):
     new: bool
 
 
+def add_default_ids(settings: dict[str, Any], full: Mapping[str, Any], is_token: Callable[[int], bool]) -> None:
+    """Add the ids that a config leaves out because they are the defaults of its class, in place.
+
+    Configs in it are completed, too; those that it leaves out as a whole are not added.
+
+    Args:
+        settings: the config.
+        full: the same config with all fields of its class.
+        is_token: whether an id is a token; other ids are added only in `ROLE_FIELDS`.
+
+    >>> settings = {"eos_token_id": None, "text_config": {}}
+    >>> full = {"eos_token_id": 2, "pad_token_id": 9, "image_token_id": 9, "text_config": {"mask_token_id": 1}}
+    >>> add_default_ids(settings, full, lambda number: number < 9)
+    >>> settings
+    {'eos_token_id': None, 'text_config': {'mask_token_id': 1}, 'pad_token_id': 9}
+    """
+    for name, value in full.items():
+        if is_id_field(name):
+            numbers = _ids_in(name, value)
+            if any(map(is_token, numbers)) or (numbers and name in ROLE_FIELDS):
+                settings.setdefault(name, value)
+        elif isinstance(value, Mapping) and isinstance(settings.get(name), dict):
+            add_default_ids(settings[name], value, is_token)
+
+
 def renumber_model(
-    settings: dict[str, Any], successor: Successor, roles: Mapping[str, Role], rows: int | None = None
+    settings: dict[str, Any],
+    successor: Successor,
+    roles: Mapping[str, Role],
+    rows: int | None = None,
+    by_role: Mapping[int, int] | None = None,
 ) -> list[str]:
     """Replace the ids in a config.json or generation_config.json by those of another tokenizer, in place.
 
@@ -114,22 +145,30 @@ def renumber_model(
         roles: the id of each role in the new tokenizer. A field of a role gets it if the token of the field was
             removed, or if the field is None and the old tokenizer had no such token.
         rows: the new size of the vocabulary, which all fields with this size get; None leaves them unchanged.
+        by_role: the new id of each old id with a role in both tokenizers, such as the end of a text. Fields get it for
+            tokens that were removed.
 
     Returns:
         The paths of the fields that lost an id, except those that got the id of their role.
     """
     lost: list[str] = []
+
+    def follow(number: int) -> int | None:
+        new = successor(number)
+        return (by_role or {}).get(number) if new is None else new
+
     for prefix, part in list(parts_of_model(settings)):
         size = part.get("vocab_size")
         for name, value in list(part.items()):
             if rows is not None and (name in SIZES or ("vocab" in name and value == size is not None)):
                 part[name] = rows  # type: ignore[index]
             elif is_id_field(name):
-                new = _changed(name, value, successor)
-                gone = any(successor(number) is None for number in _ids_in(name, value))
-                if name in roles and (roles[name].new if value is None else gone):
-                    new = roles[name].number
-                elif gone:
+                new = _changed(name, value, follow)
+                role = roles.get(name, Role(None, new=False))
+                gone = successor(value) is None if _is_id(value) else new in ([], ()) and value != new
+                if role.number is not None and (role.new if value is None else gone):
+                    new = role.number
+                elif any(follow(number) is None for number in _ids_in(name, value)):
                     lost.append(f"{prefix}{name}")
                 part[name] = None if new is _GONE else new  # type: ignore[index]
     return lost

@@ -25,10 +25,13 @@ from lm.data import Codec
 from lm.scoring import bits_per_byte
 from lm.training import pretrain
 from safetensors.torch import load_file, save_file
-from tokenizers import Tokenizer, models
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from transformers import (
+    AutoConfig,
     AutoModelForCausalLM,
     AutoTokenizer,
+    BertConfig,
+    BertForMaskedLM,
     Gemma3nForCausalLM,
     Gemma3nTextConfig,
     Gemma4ForCausalLM,
@@ -41,6 +44,8 @@ from transformers import (
     PhiConfig,
     PhiForCausalLM,
     PreTrainedTokenizerFast,
+    T5Config,
+    T5ForConditionalGeneration,
 )
 
 from mws_hf import MwSError
@@ -179,6 +184,65 @@ def test_a_config_without_the_size_of_the_vocabulary_gets_it(folder, tmp_path, n
     written = json.loads((tmp_path / "new" / "config.json").read_text(encoding="utf-8"))
     assert (written["text_config"] if nested else written)["vocab_size"] == N_OLD + N_NEW
     assert "vocab_size" not in json.loads((tmp_path / "new" / "generation_config.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_ids_that_a_config_leaves_out_follow(tmp_path, nested):
+    """Without them, the model would take the defaults of its class, which are ids of the old tokenizer."""
+    old = save(llama2_like(), tmp_path / "model", bos_token="<s>", eos_token="</s>", unk_token="<unk>")
+    settings = LlamaConfig(vocab_size=len(llama2_like().get_vocab()), **SIZES)
+    assert (settings.bos_token_id, settings.eos_token_id) == (1, 2)
+    LlamaForCausalLM(settings).save_pretrained(old)
+    written = json.loads((old / "config.json").read_text("utf-8"))
+    for name in ("bos_token_id", "eos_token_id", "pad_token_id"):
+        del written[name]
+    written = {"model_type": "llava", "text_config": written} if nested else written
+    (old / "config.json").write_text(json.dumps(written), encoding="utf-8")
+    special = ["<pad>", "<end>", "<s>"]
+    backend = build_backend(base_vocab(special), [], special_tokens=special)
+    new = PreTrainedTokenizerFast(tokenizer_object=backend, bos_token="<s>", eos_token="<end>", pad_token="<pad>")
+    new.save_pretrained(tmp_path / "new")
+    transplant_directory(old, tmp_path / "new", tmp_path / "out")
+    config = AutoConfig.from_pretrained(tmp_path / "out")
+    assert (config.get_text_config().bos_token_id, config.get_text_config().eos_token_id) == (2, 1)
+    assert not nested or config.image_token_index == 32000  # which was not a token of the old tokenizer, either
+
+
+def test_a_token_with_a_role_follows_wherever_its_id_is(tmp_path):
+    """T5 begins an answer with its pad token; BERT's padding row is that of its pad token."""
+    base = PreTrainedTokenizerFast(tokenizer_object=metaspace_like(), pad_token="<unk>", eos_token="</s>")
+    roles = {"pad_token": "<fill>", "eos_token": "<end>"}
+    new = PreTrainedTokenizerFast(
+        tokenizer_object=build_backend(base_vocab([*roles.values()]), [], special_tokens=[*roles.values()]), **roles
+    )
+    sizes = {"vocab_size": len(base), "d_model": 16, "d_kv": 8, "d_ff": 16, "num_layers": 1, "num_heads": 2}
+    ids = {"pad_token_id": 0, "decoder_start_token_id": 0, "eos_token_id": [2]}
+    model = T5ForConditionalGeneration(T5Config(**sizes, **ids))
+    model.save_pretrained(tmp_path / "model")
+    for tokenizer, name in ((base, "model"), (new, "new")):
+        tokenizer.save_pretrained(tmp_path / name)
+    transplant_directory(tmp_path / "model", tmp_path / "new", tmp_path / "out")
+    for name in ("config.json", "generation_config.json"):
+        config = json.loads((tmp_path / "out" / name).read_text("utf-8"))
+        assert [config[field] for field in ids] == [0, 0, [1]]
+    changed, _ = transplant(BertForMaskedLM(BertConfig(vocab_size=len(base), pad_token_id=0, **SIZES)), base, new)
+    assert changed.get_input_embeddings().padding_idx == new.pad_token_id == changed.config.pad_token_id
+
+
+def test_a_beginning_that_the_new_tokenizer_lacks_is_named(folder, tmp_path, caplog):
+    directory, _ = make(folder, "no-beginning")
+    transplant_directory(directory, tokenizer_dir(tmp_path, "mws", 345), tmp_path / "new")
+    assert json.loads((tmp_path / "new" / "config.json").read_text("utf-8"))["bos_token_id"] is None
+    assert "config.json: bos_token_id has the id of a token that the new tokenizer lacks" in caplog.text
+
+
+def test_words_of_a_word_piece_tokenizer_spell_tokens_with_a_space():
+    vocab = {token: number for number, token in enumerate(["[UNK]", "walk", "##ing", "w", "##a"])}
+    old = Tokenizer(models.WordPiece(vocab, unk_token="[UNK]"))
+    old.pre_tokenizer, old.decoder = pre_tokenizers.BertPreTokenizer(), decoders.WordPiece()
+    spelling = Spelling(old)
+    assert [spelling.spell(piece) for piece in (b" walk", b"walk", b" walking", b" wa")] == [[1], [1], [1, 2], [3, 4]]
+    assert spelling.spell(b" ") == spelling.spell(b" xy") == []
 
 
 class WithHead(LlamaForCausalLM):
@@ -373,10 +437,9 @@ def test_a_tokenizer_of_another_family_is_still_taken(folder, tmp_path):
     target = tokenizer_dir(tmp_path, "mws", 345)
     report = transplant_directory(directory, target, tmp_path / "new")
     new, config = (json.loads((tmp_path / "new" / f"{n}config.json").read_text("utf-8")) for n in ("", "generation_"))
-    end = AutoTokenizer.from_pretrained(target).eos_token_id
-    assert new["eos_token_id"] == config["eos_token_id"] == end and new["vocab_size"] == len(
-        AutoTokenizer.from_pretrained(target)
-    )
+    tokenizer = AutoTokenizer.from_pretrained(target)
+    ends = [tokenizer.eos_token_id, tokenizer.pad_token_id]  # the base ends a text with its pad token, too
+    assert new["eos_token_id"] == config["eos_token_id"] == ends and new["vocab_size"] == len(tokenizer)
     assert report.copied > 30
     if (ROOT / "model_cards").is_dir():  # not in the source distribution
         transplant_directory(directory, "mws-ru-morphs-8k", tmp_path / "ready")

@@ -1,4 +1,4 @@
-"""A made-up agglutinative language with known morphs, and boundary F1 of a merge list on it by the stock BPE."""
+"""A made-up agglutinative language with known morphs, and the boundary F1 of a list of merges on it."""
 
 from collections import Counter
 

@@ -1,4 +1,4 @@
-"""What pytest must not collect by itself; kernels are compiled before the first test; torch uses one thread."""
+"""What pytest must not collect; kernels are compiled before the first test; torch uses one thread."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One text for all engines, and rows that take their time until somebody was killed."""
+"""A text for all engines, and rows that wait until a worker was killed."""
 
 import os
 import signal

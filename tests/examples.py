@@ -1,4 +1,4 @@
-"""How much is tried: by default a part that takes minutes, all with MWS_TESTS=full (`scripts/project.py test-all`)."""
+"""The number of examples of hypothesis: a part by default, all with MWS_TESTS=full (`scripts/project.py test-all`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A Hub on the loopback interface: just the endpoints that pushing and loading a tokenizer use."""
+"""A Hub on the loopback interface, with only the endpoints that pushing and loading a tokenizer use."""
 
 import base64
 import hashlib

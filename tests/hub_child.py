@@ -1,4 +1,4 @@
-"""What `test_hub.py` runs with HF_ENDPOINT set before huggingface_hub is imported: push, then load by name."""
+"""The program of `test_hub.py`, which sets HF_ENDPOINT before huggingface_hub is imported: push, then load by name."""
 
 import sys
 

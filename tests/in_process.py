@@ -1,4 +1,4 @@
-"""The command line without a process of its own: the same entry, output and exit code, in a hundredth of the time."""
+"""The command line inside the test's own process: the same entry, output and exit code, in a hundredth of the time."""
 
 from __future__ import annotations
 

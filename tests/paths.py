@@ -1,4 +1,4 @@
-"""Where the project, its package and the data of the tests lie."""
+"""The paths of the project, its package and the data of the tests."""
 
 from __future__ import annotations
 

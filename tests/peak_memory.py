@@ -1,4 +1,4 @@
-"""The memory that a call in this process takes."""
+"""Measure the peak memory of a call in this process."""
 
 from __future__ import annotations
 

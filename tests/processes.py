@@ -1,4 +1,4 @@
-"""The command line in real processes, for tests that kill it, starve it or run it twice at once."""
+"""The command line in separate processes, for tests that kill it, limit its resources or run it twice at once."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def one_line(done):
 
 
 def tree(directory):
-    """All files of a directory, with their content and what tells whether they were written anew."""
+    """All files of a directory, with their content and what tells whether they were written again."""
     return {
         str(path.relative_to(directory)): (path.read_bytes(), path.stat().st_mtime_ns, path.stat().st_ino)
         for path in sorted(directory.rglob("*"))

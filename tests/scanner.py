@@ -1,4 +1,4 @@
-"""Pre-tokens as the compiled scanner cuts them, for tests to compare with `regex` and the Rust backend."""
+"""Pre-tokens of the compiled scanner, for tests that compare it with `regex` and the Rust backend."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small pretrained tokenizers of the public kinds, trained on English with `tokenizers` alone, and words to add."""
+"""Small pretrained tokenizers of the public kinds, trained on English with only `tokenizers`, and words to add."""
 
 from __future__ import annotations
 

@@ -61,10 +61,10 @@ def train_steps(model, codec, documents: list[str], steps: int, *, context_bytes
     from lm.data import Collator, blocks_of
 
     blocks, collate = blocks_of(codec, codec.encode(documents), context_bytes), Collator(codec.padding)
-    optimiser = torch.optim.AdamW(model.parameters(), lr=rate)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=rate)
     model.train()
     for step in range(steps):
         batch = collate([blocks[(8 * step + row) % len(blocks)] for row in range(8)])
         model(**batch).loss.backward()
-        optimiser.step()
-        optimiser.zero_grad()
+        optimizer.step()
+        optimizer.zero_grad()

@@ -1,4 +1,4 @@
-"""The test classes that `test_transformers_mixin.py` runs in a process of its own; not collected by name.
+"""The test classes that `test_transformers_mixin.py` runs in a separate process; pytest does not collect them by name.
 
 `MWS_TESTER_MIXIN` names the folder that `tests/fetch_tester_mixin.py` filled.
 """

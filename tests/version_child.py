@@ -1,4 +1,4 @@
-"""What `test_versions.py` runs under other versions of transformers; it must not need pytest.
+"""The program that `test_versions.py` runs with other versions of transformers; it must not need pytest.
 
 load JOB.json: load directories with AutoTokenizer, with no plug-in, and print what came out as JSON.
 save FOLDER: with the plug-in on the path, save tokenizers there and check the classes against one another.

@@ -75,7 +75,9 @@ def run(given: Namespace) -> None:
 def _report_lines(report: Report) -> Iterator[str]:
     """Yield the printed lines of a report: facts, findings, and the verdict on each program."""
     for name, value in report.facts.items():
-        yield f"{_FACT_NAMES.get(name, name.replace('_', ' ')):<20}{'no' if value in (None, False) else value}"
+        shown = "no" if value in (None, False) else "yes" if value is True else value
+        shown = f"{shown:,}" if isinstance(shown, int) else shown
+        yield f"{_FACT_NAMES.get(name, name.replace('_', ' ')):<20}{shown}"
     if report.ok:
         what = "its normalized form" if report.facts.get("normalizer") else "the original"
         wrong = any(fact.verdict == "wrong" for fact in report.clients)

@@ -6,7 +6,7 @@ from argparse import Namespace
 
 from mws_hf.atomic import output_lock
 from mws_hf.commands.evaluate import check_measured
-from mws_hf.commands.options import INPUTS, add_output, add_scoring, add_text, add_writing, parse_size
+from mws_hf.commands.options import INPUTS_OR_COUNTS, add_output, add_scoring, add_text, add_writing, parse_size
 from mws_hf.commands.outputs import aligned, claim_folder, show_written
 from mws_hf.commands.parser import Parser
 from mws_hf.commands.sources import Words
@@ -43,7 +43,7 @@ For example:
 def add_options(parser: Parser) -> None:
     """Add the arguments and options of the command."""
     add = parser.add_argument
-    add("corpus", nargs="+", metavar="CORPUS...", help=f"{INPUTS}, or counts from `mws count`.")
+    add("corpus", nargs="+", metavar="CORPUS...", help=f"{INPUTS_OR_COUNTS}.")
     add_output(parser, "The folder for results, the picture and the tokenizers.")
     size = "Vocabulary sizes, such as 8k,32k; repeat the option for more."
     add("--vocab-size", required=True, action="append", default=[], type=_sizes, metavar="SIZES", help=size)

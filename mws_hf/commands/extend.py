@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from mws_hf.atomic import output_lock
 from mws_hf.commands.options import (
     BASE,
-    INPUTS,
+    INPUTS_OR_COUNTS,
     add_output,
     add_reading,
     add_setting,
@@ -60,7 +60,7 @@ def add_options(parser: Parser) -> None:
     """Add the arguments and options of the command."""
     add = parser.add_argument
     add("base", metavar="BASE", help=BASE)
-    add("corpus", nargs="+", metavar="CORPUS...", help=f"{INPUTS}, or counts from `mws count`.")
+    add("corpus", nargs="+", metavar="CORPUS...", help=f"{INPUTS_OR_COUNTS}.")
     add("--add", required=True, metavar="SIZE", type=parse_size, help="How many tokens to add, such as 4k.")
     add_output(parser, "The folder of the new tokenizer.")
     also = "Other text on which to measure the change, such as English; repeat the option for more."

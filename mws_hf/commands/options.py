@@ -20,10 +20,12 @@ from mws_hf.text.symbols import Alphabet
 
 T = TypeVar("T")
 
-INPUTS = (
-    "Text (.txt, .jsonl, .csv, .tsv; each also .gz, .bz2, .xz, .zst), .parquet, .arrow, folders that `datasets` saved, "
-    "globs, or '-' for standard input"
+FORMATS = (
+    "Text (.txt, .jsonl, .csv or .tsv, also compressed: .gz, .bz2, .xz, .zst), .parquet, .arrow, folders that "
+    "`datasets` saved, globs"
 )
+INPUTS = f"{FORMATS}, or '-' for standard input"
+INPUTS_OR_COUNTS = f"{FORMATS}, '-' for standard input, or counts from `mws count`"
 BASE = "A folder with a BPE tokenizer.json, or a name on the Hub."
 
 

@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mws_hf.commands.options import INPUTS, add_lexicon, add_reading, group_of, reading_of
+from mws_hf.commands.options import INPUTS_OR_COUNTS, add_lexicon, add_reading, group_of, reading_of
 from mws_hf.commands.parser import Parser
 from mws_hf.corpus.files import PLAIN, Reading
 from mws_hf.errors import MwSError
@@ -43,7 +43,7 @@ class Words:
     def add_options(parser: Parser) -> None:
         """Add the arguments and options that name the sources."""
         files = (
-            f"{INPUTS}, or counts from `mws count`. For several languages give GROUP=FILE, such as 'ru=ru/*.gz'. "
+            f"{INPUTS_OR_COUNTS}. For several languages give GROUP=FILE, such as 'ru=ru/*.gz'. "
             "If the name of a file contains =, give it as ./NAME."
         )
         parser.add_argument("files", nargs="*", default=[], metavar="FILES...", help=files)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mws_hf.atomic import output_lock
-from mws_hf.commands.options import BASE, INPUTS, add_output, add_reading, add_writing, parse_size, reading_of
+from mws_hf.commands.options import BASE, FORMATS, add_output, add_reading, add_writing, parse_size, reading_of
 from mws_hf.commands.outputs import (
     claim_folder,
     file_names,
@@ -40,8 +40,8 @@ def add_options(parser: Parser) -> None:
     """Add the arguments and options of the command."""
     add = parser.add_argument
     add("base", metavar="BASE", help=BASE)
-    formats = INPUTS.removeprefix("Text").partition(", or")[0]
-    text = f"Text that the tokenizer will be used for{formats}; repeat the option for more."
+    formats = FORMATS.replace("Text", "text")
+    text = f"Text that the tokenizer will be used for. Formats: {formats}; repeat the option for more."
     add("--text", required=True, action="append", default=[], metavar="FILE", help=text)
     add_output(parser, "The folder of the new tokenizer.")
     size = "How many tokens to keep, such as 64k; BASE must have more. Give this or --min-count."

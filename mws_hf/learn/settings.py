@@ -98,7 +98,7 @@ class Settings(Described):
     ).field(0)
     min_count: int = Setting("Leave out pre-tokens that occur less often than this.", takes=COUNT).field(1)
     special_tokens: Sequence[str] = Setting(
-        "Tokens that do not stand for text. Tokens with a usual name get its role (<|endoftext|>: eos, [PAD]: pad).",
+        "Tokens that do not stand for text. A token with a usual name has a role (<|endoftext|>: eos, [PAD]: pad).",
         more="They get the ids 0, 1, ... in this order.",
         option="--special-token",
         metavar="TOKEN",

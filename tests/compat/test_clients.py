@@ -1,4 +1,4 @@
-"""scripts/checks/clients.py: what is compared, that a client which differs is seen, and the clients installed here."""
+"""scripts/checks/clients.py: what it compares, that differing clients are reported, and the installed clients."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Spark on a real cluster of two workers: counts and ids of one machine, also when a worker is killed."""
+"""Spark on a cluster of two workers: counts and ids equal those of one machine, even if a worker is killed."""
 
 import os
 import shutil

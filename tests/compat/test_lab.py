@@ -1,4 +1,4 @@
-"""scripts/lab: what is due, a run that goes on, tables from the rows, robustness, public test sets on made-up files."""
+"""scripts/lab: cells that are due, resumed runs, tables from rows, robustness, public test sets on made-up files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A few labels are never worse than none: Russian forms, labelled with stems and endings of pymorphy3's paradigms."""
+"""A few labels are never worse than none: Russian forms, labeled with stems and endings of pymorphy3's paradigms."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ def test_no_number_of_labels_is_worse_than_none():
 
     def f1(labels: list[GoldWord], rest: list[GoldWord]) -> float:
         used = usable_labels(labels, LONGEST_WORD)
-        labelled = label_targets(types, used, graphemes.last) if used else None
+        labeled = label_targets(types, used, graphemes.last) if used else None
         found = np.zeros(len(graphemes.last))
-        found[graphemes.last] = calibrated_posteriors(mixture, graphemes.corpus, settings, targets=labelled)[0]
+        found[graphemes.last] = calibrated_posteriors(mixture, graphemes.corpus, settings, targets=labeled)[0]
         learned = trainer.learn(counts, evidence=Evidence(types, found, settings))
         return score(rest, segment_words(trainer.backend(learned), [entry.word for entry in rest])).f1
 

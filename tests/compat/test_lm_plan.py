@@ -1,4 +1,4 @@
-"""What the comparisons of small models train and say: on made-up figures, nothing is trained.
+"""Plans and reports of the comparisons of small language models, on made-up figures; nothing is trained.
 
 Modules: encode/plan.py.
 """
@@ -29,7 +29,7 @@ def test_presets_are_configs_that_can_run(name):
     preset = PRESETS[name]
     config = RunConfig.from_dict({"tokenizer": "t", "text": "x", **preset.settings})
     assert config.warmup >= 0.05
-    assert {run["system"] for run in preset.runs} <= set(STYLES)  # each has a name and a colour in the picture
+    assert {run["system"] for run in preset.runs} <= set(STYLES)  # each has a name and a color in the picture
 
 
 def test_runs_of_equal_compute_come_after_their_reference(tmp_path):

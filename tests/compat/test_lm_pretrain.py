@@ -1,4 +1,4 @@
-"""Training: the model learns, resumes on the same loss curve, keeps its budgets; commands, comparison, fine-tuning."""
+"""Training small language models: they learn, resume on the same loss curve, keep budgets; commands, fine-tuning."""
 
 # ruff: noqa: E402  (without torch the tests are skipped before anything that needs it is imported)
 

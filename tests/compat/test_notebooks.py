@@ -1,4 +1,4 @@
-"""Each notebook of docs/ runs from top to bottom, and prints what stands in it; one can open it in Colab."""
+"""Each notebook of docs/ runs from top to bottom, prints the outputs that it contains, and opens in Colab."""
 
 from __future__ import annotations
 

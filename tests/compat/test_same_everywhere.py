@@ -1,4 +1,4 @@
-"""The same tokenizer.json for the same text, whatever the processor offers and however many threads there are."""
+"""The same text gives the same tokenizer.json on every kind of processor and any number of threads."""
 
 import hashlib
 

@@ -1,4 +1,4 @@
-"""The tokenizer tests of the installed transformers itself, from its source archive, against both classes."""
+"""The tokenizer tests of the installed version of transformers, from its source archive, for both classes."""
 
 import os
 import re

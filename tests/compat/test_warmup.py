@@ -1,4 +1,4 @@
-"""After `warm_up`, training and encoding compile nothing: no kernel sees types that it has not seen.
+"""After `warm_up`, training and encoding compile nothing, because every kernel was compiled for all types.
 
 Modules: commands/warmup.py.
 """

@@ -1,4 +1,4 @@
-"""Saving: whole or not at all, whatever interrupts it; loading: damage is named.
+"""Saving is complete or changes nothing, whatever interrupts it; loading names damaged files.
 
 Modules: __main__.py, portable.py, tokenizer/file.py.
 """

@@ -1,4 +1,4 @@
-"""The documents: links lead somewhere, tables and pictures are there, and what their code shows is what happens.
+"""The documents: links, tables and pictures exist, and their code prints what they show.
 
 Blocks marked `python` and `bash` are run; `py` (it needs a cluster) and `text` are not.
 
@@ -430,16 +430,16 @@ def counted(words):
 
 
 def test_the_classic_learner_of_the_page_finds_the_package_s_merges(defined, words):
-    learnt = learn(counted(words), Settings(criterion="classic", n_merges=60, special_tokens=[]))
-    assert len(learnt.merges) >= 40
-    assert defined["classic"](words, 60) == learnt.merges
+    learned = learn(counted(words), Settings(criterion="classic", n_merges=60, special_tokens=[]))
+    assert len(learned.merges) >= 40
+    assert defined["classic"](words, 60) == learned.merges
 
 
 def test_the_morph_learner_of_the_page_finds_the_package_s_merges(defined, words):
-    learnt = learn(counted(words), Settings(n_merges=160, special_tokens=[], composition=0.0))
-    assert len(learnt.merges) > 40
-    chances = {word: learnt.evidence.word(word) for word in words}
-    assert defined["morphs"](chances, 160) == learnt.merges
+    learned = learn(counted(words), Settings(n_merges=160, special_tokens=[], composition=0.0))
+    assert len(learned.merges) > 40
+    chances = {word: learned.evidence.word(word) for word in words}
+    assert defined["morphs"](chances, 160) == learned.merges
 
 
 @pytest.mark.parametrize("capitals", [None, "marker"])

@@ -1,4 +1,4 @@
-"""What `encode_corpus` and `mws encode` do to their output when something goes wrong; hostile manifests.
+"""The output of `encode_corpus` and `mws encode` if something goes wrong; hostile manifests.
 
 Modules: commands/encode.py.
 """

@@ -1,4 +1,4 @@
-"""Only names of the form user/repo are asked of the Hub, and a Hub that does not answer costs one line.
+"""Only names of the form user/repo are looked up on the Hub, and a Hub that does not answer is reported in one line.
 
 Modules: tokenizer/opened.py.
 """

@@ -1,4 +1,4 @@
-"""The cache of compiled kernels: damage, missing rights or space never end a run; what is compiled is said once.
+"""The cache of compiled kernels: damage, missing permissions or space never end a run, and each is reported once.
 
 Modules: kernels/jit.py.
 """
@@ -250,7 +250,7 @@ def test_the_cache_is_only_for_its_user(filled, tmp_path):
 
 
 def test_a_file_serves_no_other_kernel(filled, tmp_path):
-    """Files that others may rename, in a folder above or after a restored backup, are compiled anew."""
+    """Files that others may rename, in a folder above or after a restored backup, are compiled again."""
     other = tmp_path / "cache" / folder_of(filled).name
     shutil.copytree(folder_of(filled), other)
     code = "from mws_hf.kernels.jit import njit\n@njit\ndef {}(a):\n    return a {} 1\nprint({}(5))\n"

@@ -1,4 +1,4 @@
-"""What commands do to their output: never their input, one writer, whole or absent whatever ends the command.
+"""Outputs of commands: inputs are never overwritten, only one run writes, and outputs are complete or absent.
 
 Modules: atomic.py, commands/outputs.py.
 """

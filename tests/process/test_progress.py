@@ -1,4 +1,4 @@
-"""Progress on a terminal: every phase has its name, every input its percent; nothing where there is no terminal."""
+"""Progress on a terminal: every phase has a name and every input a percentage; without a terminal nothing is shown."""
 
 from __future__ import annotations
 

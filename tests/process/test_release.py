@@ -1,4 +1,4 @@
-"""A release: its tag, version, changelog and citation agree, and the workflow publishes only what was tried."""
+"""A release: its tag, version, changelog and citation agree, and the workflow publishes only a tested wheel."""
 
 import re
 import shutil

@@ -1,4 +1,4 @@
-"""Starting up: the commands load what they need and no more, and help says all there is to say.
+"""Start-up: commands load only the modules that they need, and the help is complete.
 
 Modules: commands/entry.py.
 """

@@ -1,4 +1,4 @@
-"""How many threads: argument, environment, affinity, cgroup quota; and memory that does not grow with them.
+"""The number of threads: argument, environment, affinity, cgroup quota; memory does not grow with it.
 
 Modules: kernels/threads.py.
 """

@@ -1,4 +1,4 @@
-"""The package in a zip, as Spark's py-files and zipapp have it: training, saving and the pretrained tokenizers work."""
+"""The package in a zip file, as with Spark's py-files and zipapp: training, saving and pretrained tokenizers work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The merge engine as an executable spec: plain lists, a recount at each merge; for reading and tests, not for use."""
+"""The learner of merges as an executable specification: plain lists, and a recount at each merge. Only tests use it."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def learn_by_position_value(
 ) -> LearnedMerges:
     """Learn merges as `WorkingCorpus(corpus).learn` does, with equal results: the same merges, scores and ties.
 
-    A word is a list of (token id, value of the position after it); every merge counts all pairs anew. Without `values`,
-    one a symbol, the weight of the word stands everywhere. ``excluded_pairs`` is not looked at.
+    A word is a list of (token id, value of the position after it), and every merge counts all pairs again. `values` has
+    one value per symbol; without it, every position has the weight of the word. ``excluded_pairs`` is not used.
     """
     tokens = list(corpus.alphabet)
     taken = {*tokens, *limits.never}

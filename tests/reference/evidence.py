@@ -1,4 +1,4 @@
-"""The compiled steps of the evidence as an executable spec, in dictionaries and strings. For reading and tests only."""
+"""The kernels of the boundary probabilities as executable specifications, with dictionaries and strings, for tests."""
 
 from __future__ import annotations
 

@@ -205,7 +205,7 @@ def numbers(row: Sequence[Sequence[float]], i: int) -> list[float]:
 
 
 def variation(words: Sequence[str]) -> np.ndarray:
-    """Sum over both directions of the rise of whole prefixes' entropy, standardised at each distance from the edge."""
+    """Sum over both directions of the rise of whole prefixes' entropy, standardized at each distance from the edge."""
     scores = np.zeros(sum(len(word) - 1 for word in words))
     for backwards in (False, True):
         rises, distances = [], []

@@ -1,4 +1,4 @@
-"""Saved boundary probabilities: right for training words and for other words, and not loaded by encoding.
+"""Saved boundary probabilities: correct for training words and for other words, and not loaded by encoding.
 
 Modules: learn/any_word.py, learn/evidence_file.py.
 """

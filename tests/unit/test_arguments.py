@@ -1,4 +1,4 @@
-"""Every argument is checked before any work begins, and no mistake is passed over in silence.
+"""Every argument is checked before any work begins, and no mistake is ignored.
 
 Modules: cards/training_figures.py, text/pattern_trial.py.
 """

@@ -1,4 +1,4 @@
-"""The baselines of the comparison: each is trained and segments as its own library says.
+"""The baselines of the comparison: each is trained, and segments as its own library does.
 
 Modules: compare/bpe.py, compare/feed.py, compare/morfessor_baseline.py, compare/baselines.py, compare/unigram.py,
 compare/word_piece.py.
@@ -71,23 +71,23 @@ AWKWARD = [
     "\ufeff\uffff नमस्ते ﬁ İ\x1f",
     "a" * 3000,
 ]
-LEARNT = {
+LEARNED = {
     "types": (small_counts().as_types(), WORDS),
     "text": (small_counts(), WORDS),
     "awkward": (counted(AWKWARD), ["a", "x▁y", "नमस्ते", "İstanbul", "<0x41>", "</w>", "b" * 200, "\x00"]),
 }
 
 
-@pytest.mark.parametrize("learnt", LEARNT)
+@pytest.mark.parametrize("learned", LEARNED)
 @pytest.mark.parametrize("name", BASELINE_SYSTEMS)
-def test_train_save_load(name, learnt, tmp_path):
+def test_train_save_load(name, learned, tmp_path):
     pytest.importorskip(NEEDS.get(name, "tokenizers"))
-    counts, words = LEARNT[learnt]
+    counts, words = LEARNED[learned]
     trained = train(name, counts, 500, tmp_path / "out")
     pieces = trained.source.segment_words(words)
     assert ["".join(p) for p in pieces] == words
     assert open_tokenizer(saved(tmp_path / "out")).segment_words(words) == pieces
-    assert trained.n_tokens <= 500 or learnt == "awkward"  # single characters alone are more
+    assert trained.n_tokens <= 500 or learned == "awkward"  # single characters alone are more
     assert not list((tmp_path / "out").glob("*.pkl"))
 
 
@@ -299,9 +299,9 @@ def test_merges_and_ties_are_those_of_the_library(lines):
     wanted = tables_of(theirs)[1]
     trainer = MwSTrainer(composition=1, n_merges=len(wanted), show_progress=False)
     ours = trainer.train(lines).backend_tokenizer
-    learnt = tables_of(ours)[1][-len(wanted) :]
+    learned = tables_of(ours)[1][-len(wanted) :]
     spelled = [
-        tuple(ours.decoder.decode([part]) for part in pair) for pair in learnt
+        tuple(ours.decoder.decode([part]) for part in pair) for pair in learned
     ]  # in bytes; whole characters each, so that they can be read
     assert len(wanted) > 60
     assert spelled == wanted
@@ -417,9 +417,9 @@ def test_published_likelihood_tokens_in_order():
     words = course_words()
     special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
     alphabet = {piece for word in words for piece in characters(word)}
-    learnt = learn_likelihood(words, 70 - len(special) - len(alphabet))
-    assert learnt == NEW_TOKENS
-    vocab = {*special, *alphabet, *learnt}
+    learned = learn_likelihood(words, 70 - len(special) - len(alphabet))
+    assert learned == NEW_TOKENS
+    vocab = {*special, *alphabet, *learned}
     assert longest_match("Hugging", vocab) == ["Hugg", "##i", "##n", "##g"]
     assert longest_match("HOgging", vocab) == ["[UNK]"]
 
@@ -483,18 +483,18 @@ def _forms(words):
 def test_top_down_equals_the_plain_reading(threshold):
     words = bert_words(small_counts())
     substrings = Substrings(words)
-    learnt = substrings.spell(substrings.learn(threshold))
-    assert {t for t in learnt if len(t.removeprefix("##")) > 1} == plain_top_down(words, threshold)
+    learned = substrings.spell(substrings.learn(threshold))
+    assert {t for t in learned if len(t.removeprefix("##")) > 1} == plain_top_down(words, threshold)
 
 
 @pytest.mark.parametrize("n_tokens", [30, 40, 60])
 def test_threshold_is_the_smallest_that_fits(n_tokens):
     words = {"walk": 9, "walks": 7, "walking": 5, "walked": 4, "talks": 4, "talking": 3, "taked": 2, "king": 1}
     sizes = {t: len(plain_top_down(words, t)) + len(_forms(words)) for t in range(1, 40)}
-    learnt = learn_top_down(words, n_tokens)
+    learned = learn_top_down(words, n_tokens)
     smallest = min(t for t, size in sizes.items() if size <= n_tokens)
-    assert {t for t in learnt if len(t.removeprefix("##")) > 1} == plain_top_down(words, smallest)
-    assert len(learnt) == sizes[smallest]
+    assert {t for t in learned if len(t.removeprefix("##")) > 1} == plain_top_down(words, smallest)
+    assert len(learned) == sizes[smallest]
 
 
 def test_likelihood_counts_types_once():

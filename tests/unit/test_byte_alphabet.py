@@ -1,4 +1,4 @@
-"""Byte-level tokenizers against those of characters with the same merges, and what training them promises.
+"""Byte-level tokenizers compared with tokenizers of characters that have the same merges, and their training.
 
 Modules: text/symbols.py, tokenizer/explain.py, tokenizer/segmenting.py.
 """

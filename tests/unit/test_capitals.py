@@ -1,4 +1,4 @@
-"""A marker in place of uppercase letters: every text comes back, and ``Word`` has the tokens of ``word``.
+"""A marker instead of uppercase letters: every text comes back, and ``Word`` has the tokens of ``word``.
 
 Modules: text/capitals.py, tokenizer/leading_space.py.
 """

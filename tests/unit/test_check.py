@@ -1,4 +1,4 @@
-"""`mws check` and `mws check --repair`: every trap is seen, mended where it can be, and ids never change.
+"""`mws check` and `mws check --repair`: every fault is found and, where possible, repaired; ids never change.
 
 Modules: check.py, surgery/checked_folder.py, commands/check.py.
 """

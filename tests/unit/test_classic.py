@@ -70,9 +70,9 @@ def test_longer_products_become_possible_as_tokens_grow():
     # 3 characters need a mean token length of (3 - 1.75) ** 2 = 1.5625, which only merges bring about
     score = Settings(criterion="classic", max_len_delta=1.75)
     corpus = SymbolCorpus.from_words(["абвгд", "абвге", "жзвгд", "жзвге", "абклд", "жзкле"])
-    learnt = learn_classic(corpus, 9, score)
-    assert learnt == learn_classic_reference(corpus, 9, score)
-    lengths = [len(left + right) for left, right in learnt.merges]
+    learned = learn_classic(corpus, 9, score)
+    assert learned == learn_classic_reference(corpus, 9, score)
+    lengths = [len(left + right) for left, right in learned.merges]
     assert lengths[:4] == [2, 2, 2, 2] and 3 in lengths
 
 
@@ -115,8 +115,8 @@ def test_arrays_grow_without_changing_the_result(monkeypatch):
 
 @pytest.mark.parametrize("words", [[], ["а"], ["а", "б"]])
 def test_nothing_to_merge(words):
-    learnt = learn_classic(SymbolCorpus.from_words(words), 5)
-    assert learnt.merges == [] and learnt.exhausted
+    learned = learn_classic(SymbolCorpus.from_words(words), 5)
+    assert learned.merges == [] and learned.exhausted
 
 
 def test_terms_by_hand():
@@ -144,10 +144,10 @@ def test_lengths_decide_which_pairs_are_candidates():
 @examples(50)
 @given(corpora(), st.integers(1, 15))
 def test_each_merge_is_explained_by_the_coefficient_it_was_taken_for(corpus, n_merges):
-    learnt = learn_classic(corpus, n_merges)
+    learned = learn_classic(corpus, n_merges)
     rows = explain_merges(corpus, n_merges)
-    assert [row["coefficient"] for row in rows] == learnt.scores
-    assert [(row["left"], row["right"]) for row in rows] == learnt.merges
+    assert [row["coefficient"] for row in rows] == learned.scores
+    assert [(row["left"], row["right"]) for row in rows] == learned.merges
 
 
 def test_explaining_a_pair_of_products_learns_them_first():

@@ -1,4 +1,4 @@
-"""A group of code: capitals end a part for sure, languages keep their cuts, indentation and numbers as documented."""
+"""A group of code: an uppercase letter always ends a part, languages are split as before, indentation and numbers."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def quiet(**options: object) -> MwSTrainer:
 
 
 def parts(name: str) -> list[str]:
-    """The parts of an identifier, by looking at neighbours one by one."""
+    """The parts of an identifier, by looking at neighbors one by one."""
     cuts = [0]
     for i in range(1, len(name)):
         small_before, small_behind = name[i - 1].islower(), i + 1 < len(name) and name[i + 1].islower()

@@ -1,4 +1,4 @@
-"""What commands say: sizes as people write them, options as they are typed, help by headings, nothing twice.
+"""The wording of commands: sizes, options as they are typed, headings of the help.
 
 Modules: commands/apostrophes.py, commands/app.py, commands/count.py, commands/evaluate.py, commands/explain.py,
 commands/options.py, commands/parser.py, commands/segment.py, commands/sources.py, commands/train.py,

@@ -1,4 +1,4 @@
-"""What lies beside a model's weights (`surgery/companions.py`), and names and headers of untrusted weights."""
+"""The files beside a model's weights (`surgery/companions.py`), and names and headers of untrusted weights."""
 
 # ruff: noqa: E402  (without torch the tests are skipped before anything that needs it is imported)
 

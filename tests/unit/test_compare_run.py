@@ -1,4 +1,4 @@
-"""What is compared, and a comparison of a toy language: tables, the picture, what is not trained again, the command.
+"""A comparison on a toy language: tables, the picture, systems that are not trained again, the command.
 
 Modules: commands/compare.py, compare/picture.py, compare/results.py, compare/run.py.
 """

@@ -1,4 +1,4 @@
-"""Counts of text equal those of `split` on the whole text, however it is stored, cut up, shared out or spilled.
+"""Counts of text equal those of `split` on the whole text, however it is stored, divided, distributed or moved to disk.
 
 Modules: corpus/base_kind.py, corpus/counting.py, corpus/octets.py, corpus/place.py, corpus/rows.py,
 corpus/splitter.py, corpus/token_table.py.

@@ -1,4 +1,4 @@
-"""Dropout: machine code against the definition, what seeds and kinds do, and what is refused.
+"""Dropout: the kernel compared with the definition, seeds and kinds, and values that are rejected.
 
 Modules: tokenizer/client_facts.py, tokenizer/merging.py.
 """

@@ -1,4 +1,4 @@
-"""bulk.py, corpus.py, blocks.py and `mws encode`: what a user sees on disk."""
+"""bulk.py, corpus.py, blocks.py and `mws encode`: the files of an encoded corpus."""
 
 from __future__ import annotations
 

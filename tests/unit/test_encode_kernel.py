@@ -1,4 +1,4 @@
-"""Encoding: the kernel and the merging equal the Rust library on every text.
+"""Encoding: the kernel and the merging give the same ids as the Rust library on every text.
 
 Modules: encode/bpe_kernels.py, encode/encoder.py, encode/kernel.py, encode/torch_blocks.py, tokenizer/spec.py.
 """
@@ -209,8 +209,8 @@ def merge_tables(draw):
 
 @examples(150)
 @given(merge_tables(), st.lists(st.integers(0, SYMBOLS - 1), min_size=1, max_size=90))
-def test_merges_equal_the_definition(learnt, symbols):
-    merges, products = learnt
+def test_merges_equal_the_definition(learned, symbols):
+    merges, products = learned
     ranks = {tuple(pair): (rank, int(products[rank])) for rank, pair in enumerate(merges.tolist())}
     expected = merge(symbols, ranks)
     table = merge_table(merges, products)
@@ -223,7 +223,7 @@ def test_merges_equal_the_definition(learnt, symbols):
 
 
 def test_long_words_under_many_merges_equal_the_definition():
-    """Where merges stand in rows behind each other, each symbol must know both of its neighbours."""
+    """Where merges stand in rows behind each other, each symbol must know both of its neighbors."""
     chooser = random.Random(9)
     pairs = list(dict.fromkeys((chooser.randrange(4 + k), chooser.randrange(4 + k)) for k in range(400)))
     products = np.arange(4, 4 + len(pairs), dtype=np.int32)

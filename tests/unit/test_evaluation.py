@@ -1,4 +1,4 @@
-"""The report and the command: what a user gets on standard output, as Markdown and as JSON.
+"""The report of `evaluate` and the command: standard output, Markdown and JSON.
 
 Modules: scoring/measures.py.
 """

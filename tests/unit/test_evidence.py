@@ -319,13 +319,13 @@ def test_affixes_of_one_list_split_words_that_are_not_in_it():
     stems = [a + b + c for a in "kptm" for b in ("al", "is", "or", "un") for c in "kt"]
     listed = [stem + end for stem in stems[:-1] for end in ("", "lla", "ssa", "ista")]
     both = SymbolCorpus.from_words([*listed, stems[-1] + "ssa", stems[-1] + "ista"])
-    learnt = SymbolCorpus(both.alphabet, both.symbols[: sum(map(len, listed))], both.starts[: len(listed) + 1],
+    learned = SymbolCorpus(both.alphabet, both.symbols[: sum(map(len, listed))], both.starts[: len(listed) + 1],
                           both.weights[: len(listed)])  # fmt: skip
-    cut = np.zeros(len(learnt.symbols), bool)
-    cut[learnt.starts[:-1] + 3] = True
+    cut = np.zeros(len(learned.symbols), bool)
+    cut[learned.starts[:-1] + 3] = True
     lattice = build_lattice(both)
     with ThreadPool(2) as pool:
-        model = fit_affixes(learnt, lattice, cut, pool)
+        model = fit_affixes(learned, lattice, cut, pool)
         found = affix_log_odds(model, both, lattice, pool)[both.starts[len(listed)] :]
     assert [int(np.argmax(found[:7])), int(np.argmax(found[7:]))] == [3, 3]
 

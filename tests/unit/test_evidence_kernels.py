@@ -1,4 +1,4 @@
-"""The compiled steps of the evidence against their reference implementations and against numpy.
+"""The kernels of the boundary probabilities, compared with their reference implementations and with numpy.
 
 Modules: kernels/interning.py, learn/evidence/context_view.py, learn/evidence/contexts.py,
 learn/evidence/lexicon_kernels.py.

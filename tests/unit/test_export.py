@@ -1,4 +1,4 @@
-"""`mws export`: what other programs' own tokenizers make of the files, and what is refused.
+"""`mws export`: the files as other programs read them, and tokenizers that are rejected.
 
 Modules: commands/export.py, text/sample_texts.py, tokenizer/export.py.
 """

@@ -1,4 +1,4 @@
-"""Extending a pretrained tokenizer: old ids stay, new tokens help, entries are there or kept apart as asked.
+"""Extending a pretrained tokenizer: old ids stay, new tokens help, tokens are required or kept apart as requested.
 
 Modules: commands/extend.py, surgery/change_report.py, surgery/extension.py, surgery/new_tokens.py.
 """
@@ -227,7 +227,7 @@ def test_replace_retires_no_part_of_a_new_token():
 
 
 def test_ids_with_holes_and_tokens_behind_them_stay(tmp_path):
-    """Added tokens far behind, as Qwen has them: `tokenizers` would number them anew when the vocabulary grows."""
+    """Added tokens far behind, as Qwen has them: `tokenizers` would number them again when the vocabulary grows."""
     base = Tokenizer.from_str(llama3_like().to_str())
     base.add_tokens(["<tool>"])
     larger = extend(base, counts(), 10)

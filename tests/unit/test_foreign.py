@@ -1,4 +1,4 @@
-"""Segmentation by any tokenizer: families built here with the library's own trainers, cuts checked against the text.
+"""Segmentation by any tokenizer: models are built here with the trainers of the library, and compared with the text.
 
 Modules: tokenizer/foreign.py.
 """

@@ -1,4 +1,4 @@
-"""Former packages and modules: imports from them work, warn, and break nothing.
+"""Former packages and modules: imports from them work and warn.
 
 Modules: compare/rivals.py, evaluate.py, extend.py, former_package.py, learn/training_evidence.py.
 """

@@ -1,4 +1,4 @@
-"""Gold, word lists and cuts of other programs: what is read, what is refused, scores as published.
+"""Reference segmentations, word lists and segmentations of other programs: formats, errors, published scores.
 
 Modules: corpus/segmentations.py, corpus/word_list.py.
 """

@@ -1,4 +1,4 @@
-"""Mixtures as a user meets them: words by group, however given, learnt together, the same in any order.
+"""Multilingual tokenizers: words by group in any form and order give the same merges.
 
 Modules: corpus/groups.py, corpus/grouped_counts.py, learn/group_evidence.py, learn/script_lists.py.
 """
@@ -76,7 +76,7 @@ def files(tmp_path: Path) -> dict[str, list[str]]:
 
 @cache
 def _usual():
-    """The counts of the groups in their usual order, and what is learnt from them."""
+    """The counts of the groups in their usual order, and what is learned from them."""
     expected = {name: count_documents(TEXTS[name].splitlines(keepends=True)) for name in TEXTS}
     return expected, quiet().learn(expected)
 

@@ -1,4 +1,4 @@
-"""Ids wherever they stand: every change of a tokenizer follows them, and `mws check` finds those that it did not.
+"""Ids in all files: every change of a tokenizer follows them, and `mws check` finds those that were not changed.
 
 Modules: surgery/check_ids.py, surgery/ids.py.
 """

@@ -1,4 +1,4 @@
-"""The compiled scanner cuts as regular expressions do and knows UTF-8 as Python does; windows cover a text once.
+"""The compiled scanner splits as regular expressions do and reads UTF-8 as Python does; windows cover a text once.
 
 Modules: kernels/arithmetic.py, kernels/containers.py, kernels/scanner.py, text/markdown.py, text/pattern.py,
 text/scanner_classes.py.

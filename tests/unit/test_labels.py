@@ -139,11 +139,11 @@ def test_labels_move_the_evidence_towards_them(counts: WordCounts):
 @thorough
 def test_true_labels_help_on_words_not_labeled(counts: WordCounts):
     words = sorted(LANGUAGE)
-    labelled, others = words[::7], [word for i, word in enumerate(words) if i % 7]
-    trained = quiet(labels={word: [LANGUAGE[word]] for word in labelled}).learn(counts)
+    labeled, others = words[::7], [word for i, word in enumerate(words) if i % 7]
+    trained = quiet(labels={word: [LANGUAGE[word]] for word in labeled}).learn(counts)
     plain = quiet().learn(counts).evidence
     assert trained.label_fits.get("") is not None and trained.evidence is not None and plain is not None
-    assert trained.label_fits.get("").used == trained.label_fits.get("").in_text == len(labelled)
+    assert trained.label_fits.get("").used == trained.label_fits.get("").in_text == len(labeled)
 
     def likelihood(evidence) -> float:
         total = 0.0
@@ -206,8 +206,8 @@ def test_marks_belong_to_their_letters():
 
 def test_the_metadata_contain_the_labels_and_evaluation_leaves_them_out(tmp_path: Path, counts: WordCounts):
     words = sorted(LANGUAGE)
-    labelled = {word: [LANGUAGE[word]] for word in words[:40]}
-    trainer = quiet(labels=labelled)
+    labeled = {word: [LANGUAGE[word]] for word in words[:40]}
+    trainer = quiet(labels=labeled)
     tokenizer = trainer.train_from_counts(counts)
     tokenizer.save_pretrained(tmp_path / "model")
     record = json.loads((tmp_path / "model" / RECORD_FILE).read_text(encoding="utf-8"))["settings"]

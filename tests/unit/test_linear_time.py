@@ -1,4 +1,4 @@
-"""Large inputs take time with their size, not with its square; seconds are the processor's, with much to spare.
+"""Large inputs take time in proportion to their size; processor seconds with a wide margin.
 
 Modules: encode/added_tokens.py.
 """

@@ -1,4 +1,4 @@
-"""`tokenizer/links.py`: which names and links inside a directory are followed."""
+"""`tokenizer/links.py`: which names and links inside a folder are followed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scores of boundaries and of texts: worked examples, published answers, and what a random segmenter would get.
+"""Scores of boundaries and texts: worked examples, published results, and a random segmenter.
 
 Modules: scoring/boundaries.py, scoring/evaluation.py, scoring/significance.py.
 """

@@ -1,4 +1,4 @@
-"""The model card: generated ones are renewed, what a person wrote stays.
+"""The model card: generated cards are written again, and edited ones stay.
 
 Modules: cards/card.py.
 """

@@ -1,4 +1,4 @@
-"""N-gram bits per byte against exact fractions, KenLM's own figures, and what a probability must be.
+"""N-gram bits per byte, compared with exact fractions and KenLM, and properties of a probability.
 
 Modules: scoring/ngram_model.py.
 """

@@ -1,4 +1,4 @@
-"""The notebook's files in and out.
+"""Import and export of the notebook's files.
 
 Modules: tokenizer/notebook.py.
 """

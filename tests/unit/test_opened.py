@@ -1,4 +1,4 @@
-"""The one opener: what it takes, what it refuses, and how it cuts a word as inside a sentence.
+"""`open_tokenizer`: what it opens, what it rejects, and words are split as inside a sentence.
 
 Modules: errors.py, tokenizer/layout.py.
 """

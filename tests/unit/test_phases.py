@@ -56,13 +56,13 @@ def trained(pretokens):
 
 
 def test_tokens_follow_the_morphs_far_better_than_frequency(language, pretokens, trained):
-    learnt, _ = trained
-    morphs = boundary_f1(learnt.merges, language)
-    bpe = WorkingCorpus(SymbolCorpus.from_words(pretokens)).learn(None, len(learnt.merges))
+    learned, _ = trained
+    morphs = boundary_f1(learned.merges, language)
+    bpe = WorkingCorpus(SymbolCorpus.from_words(pretokens)).learn(None, len(learned.merges))
     assert morphs > 0.8
     assert morphs > boundary_f1(bpe.merges, language) + 0.2
-    capitalised = {word.capitalize(): [morphs[0].capitalize(), *morphs[1:]] for word, morphs in language.items()}
-    assert boundary_f1(learnt.merges, capitalised, prefix="") > 0.75
+    capitalized = {word.capitalize(): [morphs[0].capitalize(), *morphs[1:]] for word, morphs in language.items()}
+    assert boundary_f1(learned.merges, capitalized, prefix="") > 0.75
 
 
 def test_every_token_has_one_derivation_and_parts_come_first(pretokens, trained):
@@ -84,10 +84,10 @@ def test_the_space_goes_with_every_letter_of_the_alphabet(pretokens, trained):
 
 
 def test_merges_do_not_depend_on_the_order_of_the_words_nor_on_threads(pretokens):
-    learnt, _ = train(pretokens, 300)
+    learned, _ = train(pretokens, 300)
     forms = collect_forms(pretokens[::-1], np.ones(len(pretokens), np.int64))
     evidence = collect_evidence(TypeCounts(forms.types, forms.type_counts), n_threads=1)
-    assert learn_contextual(forms, alphabet_of(pretokens), 300, evidence)[0].merges == learnt.merges
+    assert learn_contextual(forms, alphabet_of(pretokens), 300, evidence)[0].merges == learned.merges
 
 
 def test_cased_forms_and_punctuation_share_the_evidence_of_the_letters(trained):
@@ -123,8 +123,8 @@ def test_types_are_the_most_frequent_cores_of_fitting_length():
 
 
 def test_limits(pretokens):
-    learnt, _ = train(pretokens, 400, max_token_length=4, forbidden=frozenset({" k", "lar"}))
-    products = [left + right for left, right in learnt.merges]
+    learned, _ = train(pretokens, 400, max_token_length=4, forbidden=frozenset({" k", "lar"}))
+    products = [left + right for left, right in learned.merges]
     assert max(map(len, products)) == 4
     assert not {" k", "lar"} & set(products)
     assert train(pretokens, 40, max_token_length=1)[0].merges == []
@@ -164,8 +164,8 @@ SCRIPTS = {
 def test_marks_stay_with_their_letters_in_every_script(script):
     words = SCRIPTS[script].split()
     pretokens = [" " + w for w in words] + words
-    learnt, evidence = train(pretokens, 400, min_occurrences=1)
-    tokenizer = encoder(learnt.merges, alphabet_of(pretokens))
+    learned, evidence = train(pretokens, 400, min_occurrences=1)
+    tokenizer = encoder(learned.merges, alphabet_of(pretokens))
     assert sorted(evidence.types) == sorted({w for w in words if len(w) > 1})
     for word in pretokens:
         tokens = tokenizer.encode(word).tokens
@@ -181,8 +181,8 @@ def test_lowercase_forms_of_words_that_occur_only_in_capitals_are_split_alike(la
 
 @pytest.mark.parametrize("words", [[], ["12"], [" a"], [" ab"], [" ab", " cd"], [" aaaaaa", " aaa"], ["..", " ab"]])
 def test_tiny_inputs(words):
-    learnt, _ = train(words, 50)
-    assert learnt.exhausted or len(learnt.merges) == 50
+    learned, _ = train(words, 50)
+    assert learned.exhausted or len(learned.merges) == 50
 
 
 def test_the_first_merges_are_those_of_a_higher_penalty(pretokens):

@@ -1,4 +1,4 @@
-"""`tokenizer/places.py`: which names are taken, and what is said of names that are not."""
+"""`tokenizer/places.py`: which names are accepted, and the errors for other names."""
 
 from __future__ import annotations
 

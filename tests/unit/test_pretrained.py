@@ -1,4 +1,4 @@
-"""The folders of model_cards/: they load, lose nothing, are small, and their cards say what can be measured again.
+"""The folders of model_cards/: they load, lose no text and are small, and the figures of their cards can be repeated.
 
 Modules: commands/pretrained.py.
 """

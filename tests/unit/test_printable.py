@@ -1,4 +1,4 @@
-"""Text that comes from a file is printed so that a terminal shows it and does not obey it (`errors.printable`)."""
+"""Text from a file is printed so that it cannot control the terminal (`errors.printable`)."""
 
 from __future__ import annotations
 

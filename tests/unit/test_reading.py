@@ -1,4 +1,4 @@
-"""Reading text: every container gives the same documents, and every fault is named by its place in each of them.
+"""Reading text: every container gives the same documents, and every error names the position of the fault.
 
 Modules: corpus/arrow_arrays.py, corpus/columns.py, corpus/compression.py, corpus/files.py, corpus/repeated_texts.py,
 corpus/sources.py, distributed/partitions.py.

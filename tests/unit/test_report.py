@@ -1,4 +1,4 @@
-"""`mws report`: one page, small, asking nobody, whose figures are those of `mws evaluate` and of the tokenizers.
+"""`mws report`: one small page without a network, with the figures of `mws evaluate` and of the tokenizers.
 
 Modules: commands/report.py, text/phrases.py, report/differences.py, report/entries.py, report/html.py, report/page.py,
 report/pictures.py.
@@ -148,7 +148,7 @@ def test_every_token_is_listed_with_its_uses_and_its_merge(folder):
 
 
 def test_every_token_has_the_evidence_at_its_ends_and_inside(folder):
-    """By the words of the text that the first tokenizer was learnt from, one by one; also for the one without any."""
+    """By the words of the text that the first tokenizer was learned from, one by one; also for the one without any."""
     text = (folder / "report.html").read_text(encoding="utf-8")
     assert "words of ours" in text and "evidence at ends" in text
     judge = MwSTokenizerFast.from_pretrained(folder / "mws")

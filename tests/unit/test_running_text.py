@@ -124,7 +124,7 @@ def test_unknown_tokens_and_agreement_with_context():
     scores = score_text(tokenizer, ["abc zzz ab", "a"])
     assert scores.unknown_tokens == 1 / 5
     assert scores.context_agreement == 1
-    # Without a pre-tokenizer a word's cuts depend on its neighbours: "a" + "b" joins across the space's absence only.
+    # Without a pre-tokenizer a word's cuts depend on its neighbors: "a" + "b" joins across the space's absence only.
     joined = toy([("b", " "), ("a", "b ")], split=False)
     assert score_text(joined, ["ab ab"]).context_agreement == 0.5  # " ab" alone is cut, "ab " in the text is not
 

@@ -1,4 +1,4 @@
-"""Values of other types in the JSON files beside a tokenizer end in one message, whoever reads them.
+"""Values of other types in the JSON files beside a tokenizer give one message, whichever function reads them.
 
 Modules: tokenizer/shapes.py.
 """

@@ -1,4 +1,4 @@
-"""Both classes and the bare `tokenizers` backend against one another, and the settings users rely on.
+"""Both classes and the backend of `tokenizers` compared with each other, and the settings that users rely on.
 
 Modules: tokenization_mws.py, tokenization_mws_fast.py, tokenizer/backend.py.
 """

@@ -1,4 +1,4 @@
-"""MwSTrainer as a user meets it: known answers, sizes, warnings, errors, determinism, saved metadata.
+"""MwSTrainer: known answers, sizes, warnings, errors, determinism, saved metadata.
 
 Modules: learn/setting_rules.py, learn/vocabulary.py, tokenizer/training_record.py, trainer.py.
 """
@@ -289,8 +289,8 @@ def test_min_frequency_applies_to_compositions_by_counts():
 
 def test_longest_token_and_special_names_are_kept_out():
     tokenizer = quiet(vocab_size=600, max_token_length=3).train_from_iterator([TEXT])
-    learnt = [tokenizer.decode(i) for t, i in tokenizer.get_vocab().items() if t not in tokenizer.all_special_tokens]
-    assert max(map(len, learnt)) == 3
+    joined = [tokenizer.decode(i) for t, i in tokenizer.get_vocab().items() if t not in tokenizer.all_special_tokens]
+    assert max(map(len, joined)) == 3
 
 
 def test_retraining_learns_mws_and_keeps_the_settings():

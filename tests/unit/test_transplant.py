@@ -1,4 +1,4 @@
-"""Models on disk under an extended tokenizer: old rows bit for bit, shards streamed, configs consistent.
+"""Models with an extended tokenizer: old embeddings stay bit for bit, shards are streamed, configs are consistent.
 
 Modules: commands/transplant.py, surgery/base.py, surgery/checkpoint.py, surgery/embeddings.py,
 surgery/model_tables.py.
@@ -348,7 +348,7 @@ def test_no_vocabulary_of_another_program_stays_beside_a_new_tokenizer(folder, t
 
 @thorough
 def test_a_trained_model_keeps_its_english(folder, tmp_path):
-    """Bits per byte of English within half a percent right after extension, of a model that has learnt it."""
+    """Bits per byte of English within half a percent right after extension, of a model that has learned it."""
     directory, model = make(folder, "trained", dtype=torch.float32, shard="1GB")
     codec = Codec.open(directory)
     train_steps(model, codec, ENGLISH * 10, 240, context_bytes=300, rate=5e-3)
@@ -362,7 +362,7 @@ def test_a_trained_model_keeps_its_english(folder, tmp_path):
 
 @pytest.fixture(scope="module")
 def trained(folder):
-    """A byte-level BPE model that has learnt a small language."""
+    """A byte-level BPE model that has learned a small language."""
     tokenizer = tokenizer_dir(folder, "bpe-byte", 330)
     pretrain(small_run(tokenizer, write_corpus(folder), train_bytes=80_000), folder / "run")
     return folder / "run" / "model"

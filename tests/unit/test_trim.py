@@ -1,4 +1,4 @@
-"""Entries taken out of a vocabulary, by count or by hand: every other text keeps its tokens.
+"""Tokens removed from a vocabulary, by count or by name: every other text keeps its tokens.
 
 Modules: commands/trim.py, surgery/trim.py.
 """

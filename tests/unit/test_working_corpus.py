@@ -112,8 +112,8 @@ def test_applying_merges_to_a_long_run_of_letters_takes_time_in_proportion():
 def test_second_phase_with_other_values_starts_from_the_first_ones_tokens():
     segmentation = WorkingCorpus(SymbolCorpus.from_words(["подписать", "написать", "подать"], [1, 1, 5]))
     segmentation.apply([("п", "о"), ("по", "д")])
-    learnt = segmentation.learn(None, 3)
-    assert learnt.merges == [("а", "т"), ("ат", "ь"), ("под", "ать")]
+    learned = segmentation.learn(None, 3)
+    assert learned.merges == [("а", "т"), ("ат", "ь"), ("под", "ать")]
     assert tokens_of(segmentation, 2) == ["подать"]
     assert segmentation.tokens[-5:] == ["по", "под", "ат", "ать", "подать"]
 

@@ -27,6 +27,7 @@ from mws_hf.corpus.files import PathLike, Reading
 from mws_hf.corpus.octets import Advance, stored_lines
 from mws_hf.corpus.place import Fault
 from mws_hf.errors import MwSError
+from mws_hf.text.phrases import counted
 
 _MAX_FIELD_CHARACTERS = 16 << 20  # a longer field is an error, because a quotation mark is probably not closed
 _SEPARATOR_LINE = re.compile(r"sep=.")
@@ -93,13 +94,18 @@ def _parsed(lines: Iterable[str], tabs: bool, quoting: int) -> Iterator[tuple[li
         if row:
             width = width or len(row)
             if len(row) != width:
-                raise Fault(f"not a readable CSV row: {len(row)} fields, but the header has {width}", line)
+                raise Fault(f"not a readable CSV row: {counted(len(row), 'field')}, but the header has {width}", line)
             yield row, reader.line_num
 
 
 def _explained(error: str, line: int) -> str:
     """Return the message of a csv.Error in other words, with what to do; `line` is the last line that was read."""
-    if "unexpected end" in error or "field larger" in error:
+    if "field larger" in error:
+        return (
+            f"a field has more than {_MAX_FIELD_CHARACTERS:,} characters; close its quotation mark, or divide its text "
+            "into several rows"
+        )
+    if "unexpected end" in error:
         return "a quotation mark opens a field here and none closes it; double a mark that is text, and quote its field"
     if "expected after" in error:
         return (

@@ -767,12 +767,16 @@ def test_fields_over_lines_are_read_and_reported(name, tmp_path, caplog):
 @pytest.mark.parametrize("fields", [["3"], ["3", "раз", "два"]], ids=["short", "long"])
 def test_rows_of_another_length_are_errors_with_their_line(name, fields, tmp_path):
     path = written(tmp_path / name, unquoted(name, ROWS[:4])[0] + MARKS[name].join(fields) + "\n")
-    refused(rf"{name}:6: .*{len(fields)} fields", documents, path)
+    refused(rf"{name}:6: .*{len(fields)} field", documents, path)
 
 
 def test_a_quotation_mark_that_is_not_closed_is_noticed_within_a_bounded_text(tmp_path):
     path = written(tmp_path / "a.csv", 'text\n"' + ("слово " * 1000 + "\n") * 3000)
-    refused(r"a\.csv:2: a quotation mark opens a field", documents, path)
+    refused(r"a\.csv:2: a field has more than 16,777,216 characters; close its quotation mark", documents, path)
+    written(path, "text\n" + "слово " * 3_000_000)
+    refused(r"a\.csv:2: a field has more than .* or divide its text into several rows", documents, path)
+    written(path, 'text\n"слово\nслово\n')
+    refused(r"a\.csv:2: a quotation mark opens a field here and none closes it", documents, path)
 
 
 # Names of files

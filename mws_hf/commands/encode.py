@@ -19,6 +19,7 @@ from mws_hf.commands.options import (
 )
 from mws_hf.commands.outputs import claim_folder, show_written
 from mws_hf.commands.parser import Parser
+from mws_hf.errors import MwSError
 from mws_hf.text.phrases import counted
 
 if TYPE_CHECKING:
@@ -71,6 +72,8 @@ def run(given: Namespace) -> None:
     from mws_hf.tokenizer.merging import Dropout
 
     output = given.output
+    if given.dropout is None and (given.seed != 0 or given.drop != "all"):
+        raise MwSError("--seed and --drop are for --dropout; give it, such as --dropout 0.1, or leave them out")
     claim_folder(
         output, given.tokenizer, given.corpus, force=given.force, resumed=(MANIFEST, *DATASET_FILES, "*.arrow")
     )

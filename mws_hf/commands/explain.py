@@ -178,12 +178,13 @@ def _explain_words(given: Namespace, opened: Opened | None, counts: WordCounts |
             show(row | ({"settings": opened.record} if opened else {}), "", given)
             continue
         show(None, explained.text(), given)
-        for part, seen in zip(explained.parts, explained.seen, strict=True):
+        for part, values, seen in zip(explained.parts, explained.boundaries, explained.seen, strict=True):
             if part.text == MARKER:
                 note(f"{word}: a marker and the lowercase letter stand for its uppercase letter")
-            elif evidence and not seen and (part.text.strip() or not word.strip()):  # not the space before a number
-                what = "not a word, so it has no boundary probabilities" if seen is None else UNSEEN
-                note(f"{part.text.strip() or quoted(word)}: {what}")
+            elif evidence and values is None and (part.text.strip() or not word.strip()):  # not the space of a number
+                note(f"{part.text.strip() or quoted(word)}: not a word, so it has no boundary probabilities")
+            elif seen is False:
+                note(f"{part.text.strip()}: {UNSEEN}")
     if given.plot is not None:
         if not drawn:
             raise MwSError("there is nothing to plot, because no argument is a word")

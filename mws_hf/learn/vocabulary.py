@@ -322,8 +322,11 @@ def _find_evidence(job: LearningJob, given: Evidence | None) -> Evidence | None:
     if job.settings.is_classic:
         return None
     if job.n_morphs == 0:  # only compositions: this is plain frequency BPE
-        if job.settings.labels:
-            _logger.warning("the labels are not used, because composition leaves no morph merges; lower composition")
+        changed = job.settings.changed()
+        if unused := [name for name in ("labels", "granularity", "hidden_boundary_price") if name in changed]:
+            _logger.warning(
+                "composition leaves no morph merges, so %s will not be used; lower composition", " and ".join(unused)
+            )
         return None
     if given is not None:
         return given

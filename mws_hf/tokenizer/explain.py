@@ -104,7 +104,8 @@ class Explanation:
     Attributes:
         parts: the pre-tokens of the word, usually one, with the merges that fired in each.
         boundaries: for each part, the probability of a morph boundary after each of its characters, or None.
-        seen: for each part, whether it is one of the training words; None if that is not known.
+        seen: for each part, whether it is one of the training words; None if that is not known, as for a word of one
+            letter, which has no position for a boundary.
     """
 
     parts: tuple[Traced, ...]
@@ -131,7 +132,9 @@ class Explanation:
         texts = list(dict.fromkeys(part.text for parts in words for part in parts))
         values = dict.fromkeys(texts) if evidence is None else dict(zip(texts, evidence.words(texts), strict=True))
         seen = {
-            text: evidence.is_training_word(text) if evidence is not None and value is not None else None
+            text: evidence.is_training_word(text)
+            if evidence is not None and value is not None and len(text.lstrip(" ")) > 1
+            else None
             for text, value in values.items()
         }
         return [

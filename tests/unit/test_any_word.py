@@ -91,6 +91,13 @@ def test_explain_needs_no_training_words(saved: Path):
     assert "not among" not in known.stderr and "not among the training words" in other.stderr
 
 
+@pytest.mark.parametrize("word", ["я", "ж"])
+def test_a_word_of_one_letter_has_no_position_and_no_note(saved: Path, word: str):
+    done = mws("explain", word, "--model", saved, "--quiet")
+    assert done.returncode == 0 and not done.stderr and word in done.stdout
+    assert "not a" not in mws("explain", word, "--model", saved).stderr
+
+
 def test_a_note_names_what_is_not_a_word(saved: Path):
     for word, named in (("123", "123: not a word"), (" ", "' ': not a word")):
         noted = [line for line in mws("explain", word, "--model", saved).stderr.splitlines() if "not a word" in line]

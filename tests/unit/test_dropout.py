@@ -134,6 +134,12 @@ def test_added_tokens_stay_whole(directory):
     assert backend.decode(found, skip_special_tokens=False) == text
 
 
+@pytest.mark.parametrize("option", [("--seed", "2"), ("--drop", "morph")])
+def test_an_option_of_dropout_without_dropout_is_an_error(directory, tmp_path, option):
+    done = mws("encode", directory, tmp_path / "absent.txt", "-o", tmp_path / "ids", *option)
+    assert done.returncode == 2 and "--seed and --drop are for --dropout" in done.stderr
+
+
 def test_the_command(directory, tmp_path):
     (tmp_path / "text.txt").write_text("".join(TEXT))
     arguments = ("encode", directory, tmp_path / "text.txt", "-o")

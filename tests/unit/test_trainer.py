@@ -498,3 +498,11 @@ def test_a_trainer_shows_the_settings_that_differ_from_the_defaults():
         assert eval(repr(trainer)) == trainer and all(f"{name}=" in repr(trainer) for name in settings)
         assert repr(trainer).count("=") == len(settings)
     assert len(repr(MwSTrainer(labels={"кот" * n: ["кот"] * n for n in range(2, 100)}))) < 200
+
+
+@pytest.mark.parametrize("options", [{"granularity": 0.12}, {"hidden_boundary_price": 0.3, "granularity": 0.1}])
+def test_settings_of_morphs_without_morph_merges_are_a_warning(options, caplog):
+    quiet(n_merges=10, composition=1).train_from_iterator([TEXT])
+    assert "composition leaves" not in caplog.text
+    quiet(n_merges=10, composition=1, **options).train_from_iterator([TEXT])
+    assert "composition leaves no morph merges" in caplog.text and all(name in caplog.text for name in options)

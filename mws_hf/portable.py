@@ -427,7 +427,7 @@ class PortableMixin:
         pretrained_model_name_or_path = local_name(pretrained_model_name_or_path)
         check_known_name(pretrained_model_name_or_path)
         trouble = hub_trouble(pretrained_model_name_or_path, kwargs)
-        if trouble:
+        if trouble or os.path.isfile(pretrained_model_name_or_path):  # transformers takes a file for a repository
             kwargs["local_files_only"] = True
         folder = Path(pretrained_model_name_or_path, kwargs.get("subfolder") or "")
         if (file := folder / TOKENIZER_FILE).is_file():

@@ -7,6 +7,7 @@ because the Python library `regex` has newer Unicode tables and would split 17,4
 from __future__ import annotations
 
 import copy
+import os
 from collections.abc import Iterable
 from itertools import groupby
 from typing import Any, NamedTuple
@@ -14,7 +15,7 @@ from typing import Any, NamedTuple
 from tokenizers import Tokenizer
 from transformers import PreTrainedTokenizer
 
-from mws_hf.errors import MwSError
+from mws_hf.errors import MissingTokenizerError, MwSError
 from mws_hf.portable import DEFAULTS, PortableMixin, home_of
 from mws_hf.text.capitals import restore_capitals
 from mws_hf.text.symbols import BYTE_OF, Alphabet, built_first, byte_of, bytes_of, to_byte_level
@@ -167,6 +168,8 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
         if given is not None:
             backend = without_limits(given)
         elif tokenizer_file is not None:
+            if not os.path.exists(tokenizer_file):  # or else the name would be looked up on the Hub
+                raise MissingTokenizerError(f"{tokenizer_file}: no such file; give the path of a tokenizer.json")
             backend = open_tokenizer(tokenizer_file).backend
         else:
             if "vocab" not in tables:

@@ -105,7 +105,13 @@ def _did_you_mean(name: str) -> str:
 
 
 def local_name(source: str | os.PathLike[str]) -> str | os.PathLike[str]:
-    """Return the folder of a pretrained tokenizer of this project; any other name or path is returned unchanged."""
+    """Return the folder of a pretrained tokenizer of this project; any other name or path is returned unchanged.
+
+    Raises:
+        MwSError: the name is not a string or a path, such as None.
+    """
+    if not isinstance(source, str | os.PathLike):
+        raise MwSError(f"{source!r} is not the name or the path of a tokenizer; give a string or a Path")
     is_pretrained = not os.path.exists(source) and os.fspath(source) in pretrained_rows()
     return pretrained_folder(os.fspath(source)) if is_pretrained else source
 

@@ -59,6 +59,15 @@ def test_a_mistyped_directory_is_reported_at_once(name: str, tmp_path: Path):
     assert hub.requests == [] and len(lines) == 3 and all("no such folder" in line for line in lines), done
 
 
+@pytest.mark.parametrize("name", ["tokenizer.json", "my-tokenizer.json"])
+def test_a_local_file_is_loaded_without_a_request(name: str, tmp_path: Path):
+    small_fast().save_pretrained(tmp_path)
+    (tmp_path / "my-tokenizer.json").write_bytes((tmp_path / "tokenizer.json").read_bytes())
+    with running_hub() as hub:
+        done = load(name, hub.address, tmp_path)
+    assert (done.returncode, done.stdout, hub.requests) == (0, "", []), done
+
+
 def test_a_hub_that_does_not_answer_is_reported_in_one_line(tmp_path: Path):
     done = load("nobody/nothing", "http://127.0.0.1:9", tmp_path)
     assert "Retry" not in done.stderr and "Traceback" not in done.stderr, done.stderr

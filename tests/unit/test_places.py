@@ -17,6 +17,16 @@ needs_cards = pytest.mark.skipif(
 )
 
 
+@pytest.mark.parametrize("kind", [MwSTokenizerFast, MwSTokenizer])
+def test_a_missing_file_and_a_name_of_another_type_are_errors_in_one_line(kind, tmp_path):
+    for file in ("tok/tokenizer.json", str(tmp_path / "user" / "repo")):
+        with pytest.raises(OSError, match="no such file; give the path of a tokenizer.json"):
+            kind(tokenizer_file=file)
+    for name in (None, 5):
+        with pytest.raises(MwSError, match=f"^{name} is not the name or the path of a tokenizer"):
+            kind.from_pretrained(name)
+
+
 @needs_cards
 @pytest.mark.parametrize("kind", [MwSTokenizerFast, MwSTokenizer])
 def test_the_classes_take_the_name_of_a_pretrained_tokenizer(kind):

@@ -42,14 +42,19 @@ def filled(page: str, folder: Path, root: Path = ROOT) -> str:
         if source == "mws_hf":
             return f"{begin}\n{reference.SECTIONS[section]()}\n\n{end}"
         if source == "figures":
-            return f"{begin}\n{known[section]}\n\n{end}"
+            return f"{begin}\n{_with_spaces(known[section])}\n\n{end}"
         above = _HEADING.findall(page[: found.start()])
         text = re.sub(r"\A# .*\n", "", (root / source).read_text(encoding="utf-8"))
-        text = _lower(text, len(above[-1]) if above else 1)
+        text = _with_spaces(_lower(text, len(above[-1]) if above else 1))
         return f"{begin}\n{_links(text, (root / source).parent, folder).strip()}\n\n{end}"
 
     known = figures() if "<!--" in page else {}
     return FIGURE.sub(lambda found: f"{found[1]}{known[found[2]]}{found[3]}", PLACE.sub(table, page))
+
+
+def _with_spaces(text: str) -> str:
+    """Write a space before each percent sign, as the pages do."""
+    return re.sub(r"(?<=\d)%", " %", text)
 
 
 def _lower(text: str, above: int) -> str:

@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any
 from mws_hf import __version__
 from mws_hf.atomic import write_text
 from mws_hf.errors import brief, printable
-from mws_hf.text.markdown import cell
-from mws_hf.text.phrases import token_change
+from mws_hf.text.markdown import cell, code, plain
+from mws_hf.text.phrases import percent, token_change
 from mws_hf.text.symbols import each_text
 from mws_hf.tokenizer.layout import CARD_FILE, RECORD_FILE
 from mws_hf.tokenizer.links import copy_inside
@@ -45,7 +45,7 @@ class CardFacts:
 
     Attributes:
         name: name of the tokenizer.
-        data: a description of the text that it was trained on, extended with or trimmed to.
+        data: a description of the text that it was trained on, extended with or trimmed to, in Markdown.
         command: the command that wrote it.
         languages: language codes for the Hub.
         license: license of the vocabulary, as the Hub names it.
@@ -111,7 +111,7 @@ def card_of(
     Args:
         tokenizer: an object of `MwSTokenizerFast` or `MwSTokenizer`.
         name: the name of the tokenizer, by which the card shows how to load it.
-        data: a description of the text that it was trained on.
+        data: a description of the text that it was trained on, in Markdown.
         languages: language codes for the Hub.
         license: the license of the vocabulary, as the Hub names it.
         words: example words whose tokens are shown.
@@ -248,7 +248,7 @@ def _for_template(settings: Mapping[str, Any]) -> dict[str, Any]:
         "labels": labels,
         "labeled": sum(fit["used"] for fit in fits.values()),
         "compared": token_change,
-        "cell": cell,
+        **{function.__name__: function for function in (cell, code, plain, percent)},
         "rare": describe_rare_tokens(settings.get("rare_entries")),
         "reasons": lambda counts: ", ".join(f"{number:,} {reason}" for reason, number in counts.items()),
         "version": __version__,

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from mws_hf.text.pattern import TEKKEN_PATTERN, WORD_PATTERN, named, split
+from mws_hf.text.phrases import percent
 
 if TYPE_CHECKING:
     from mws_hf.corpus.counts import WordCounts
@@ -59,7 +60,7 @@ def _split_suffixes(counts: WordCounts, n_words: int) -> str:
     if share <= REPORTED_SHARE or rests < at_least:
         return ""
     return (
-        f"{100 * share:.1f} % of the words are split one letter after their apostrophe, such as "
+        f"{percent(share)} of the words are split one letter after their apostrophe, such as "
         f"{', '.join(f'{each}|…' for each in _examples(counts, found))}, because {_name(counts.pattern)} treats the "
         "apostrophe and this letter as an English contraction; --pattern tekken splits before the apostrophe instead"
     )
@@ -82,7 +83,7 @@ def _split_words(counts: WordCounts, n_words: int) -> str:
 
     costs = failing_programs(WORD_PATTERN)
     return (
-        f"{100 * share:.1f} % of the words are split at an inner apostrophe by {_name(counts.pattern)} "
+        f"{percent(share)} of the words are split at an inner apostrophe by {_name(counts.pattern)} "
         f"(…{', …'.join(_examples(counts, rests))}); --pattern words keeps them whole, but "
         f"{', '.join(costs['refuses'])} cannot read it and {', '.join(costs['wrong'])} splits it differently"
     )

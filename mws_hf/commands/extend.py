@@ -156,7 +156,8 @@ def _extended(given: Namespace, source: Source, output: Path) -> tuple[dict[str,
     }
     with replaced(output) as stage:
         left_behind = extension.save(stage, given.base, {RETIRED_FILE: retired} if given.replace else {})
-        save_card(stage, output.resolve().name, extension.tokenizer, file_names(given.corpus), extended=figures)
+        corpus = ", ".join(file_names(given.corpus))
+        save_card(stage, output.resolve().name, extension.tokenizer, corpus, extended=figures)
     return result, left_behind
 
 

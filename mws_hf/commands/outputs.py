@@ -7,13 +7,16 @@ import os
 import shlex
 import sys
 from argparse import Namespace
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from glob import has_magic
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mws_hf.atomic import Inputs, check_not_overwriting, check_output, json_text, output_lock, staged
 from mws_hf.errors import MwSError, printable
+from mws_hf.text.markdown import plain
 from mws_hf.tokenizer.layout import CARD_FILE, TOKENIZER_FILE, FileKind, matching, patterns
 
 if TYPE_CHECKING:
@@ -100,7 +103,7 @@ def save_card(
         stage: the folder that `replaced` yields.
         name: name of the tokenizer.
         backend: the tokenizer.
-        data: the names of its training data.
+        data: the names of its training data, in Markdown.
         settings: settings and figures of the training metadata; None if the command does not train.
         **figures: other fields of `CardFacts`, such as `extended`.
     """
@@ -110,9 +113,20 @@ def save_card(
     keep_card(stage, backend, trained_card(name, backend, facts, settings or {}))
 
 
-def file_names(texts: Sequence[str]) -> str:
-    """Return the names of files without their folders, for model cards."""
-    return ", ".join(Path(name).name for name in texts)
+def file_names(texts: Sequence[str | Path]) -> list[str]:
+    r"""Return the names of files as Markdown for model cards, without their folders.
+
+    Globs and equal names have the last folder before them.
+
+    >>> file_names(["my/a.txt", "ru/*.gz", "one/x", "two/x"])
+    ['a.txt', 'ru/\\*.gz', 'one/x', 'two/x']
+    """
+    paths = [Path(name) for name in texts]
+    repeated = {name for name, times in Counter(path.name for path in paths).items() if times > 1}
+    return [
+        plain("/".join(path.parts[-2:]) if has_magic(path.name) or path.name in repeated else path.name)
+        for path in paths
+    ]
 
 
 def name_of_base(base: str) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mws_hf.commands.options import INPUTS_OR_COUNTS, add_lexicon, add_reading, group_of, reading_of
+from mws_hf.commands.outputs import file_names
 from mws_hf.commands.parser import Parser
 from mws_hf.corpus.files import PLAIN, Reading
 from mws_hf.errors import MwSError
@@ -80,10 +81,12 @@ class Words:
         return found
 
     def describe(self) -> str:
-        """Return the names of the sources for a model card."""
-        named = [f"{group}{'=' if group else ''}{Path(file).name}" for group, file in map(group_of, self.files)]
+        """Return the names of the sources as Markdown for a model card."""
+        grouped = [group_of(file) for file in self.files]
+        names = file_names([file for _, file in grouped])
+        named = [f"{group}={name}" if group else name for (group, _), name in zip(grouped, names, strict=True)]
         lexicon = [f"the pymorphy3 lexicon '{self.lexicon}'"] if self.lexicon else []
-        return ", ".join(lexicon + named + [path.name for path in self.word_list])
+        return ", ".join(lexicon + named + file_names(self.word_list))
 
     @property
     def is_empty(self) -> bool:

@@ -18,7 +18,7 @@ from mws_hf.commands.sources import Words, entries_in
 from mws_hf.learn.defaults import DEFAULT_GRANULARITY
 from mws_hf.learn.settings import SETTINGS
 from mws_hf.text.capitals import steps_of
-from mws_hf.text.phrases import counted
+from mws_hf.text.phrases import counted, percent
 from mws_hf.text.symbols import DEFAULT_SPECIAL_TOKENS, check_required, special_roles
 
 if TYPE_CHECKING:
@@ -186,11 +186,11 @@ def _summary(result: dict[str, Any]) -> str:
         why = (
             "because a boundary is probable there (each group has a granularity of its own, from its labels), or"
             if granularity is None
-            else f"at {granularity:.1%} because a boundary is probable there (--granularity), and at the others"
+            else f"at {percent(granularity)} because a boundary is probable there (--granularity), and at the others"
         )
         when = "before the frequency merges, " if compositions else ""
         lines.append(
-            f"{when}words are split at {result['places_cut']:.1%} of the positions inside them: {why} "
+            f"{when}words are split at {percent(result['places_cut'])} of the positions inside them: {why} "
             "because no merge across them was good enough"
         )
     return "\n".join(lines)

@@ -84,6 +84,6 @@ def run(given: Namespace) -> None:
         with replaced(output) as stage:
             left_behind = trimming.save(stage, base, {TRIM_FILE: {"base": base, **found}})
             figures = {"base": name_of_base(base), **found}
-            save_card(stage, output.resolve().name, trimming.tokenizer, file_names(text), trimmed=figures)
+            save_card(stage, output.resolve().name, trimming.tokenizer, ", ".join(file_names(text)), trimmed=figures)
     show_faults(output, left_behind)
     show_written({"directory": str(output), **found}, f"{output}: {trim_summary(found)}", given)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from mws_hf.errors import MwSError
+from mws_hf.errors import MwSError, nearest
 
 if TYPE_CHECKING:
     from pyarrow import OSFile
@@ -99,11 +99,22 @@ def expand_paths(paths: PathLike | Sequence[PathLike]) -> list[str]:
 
 def _expand(name: str) -> list[str]:
     """Return the files that one name or glob stands for."""
-    if name == STDIN or os.path.isfile(name) or is_dataset_folder(name):
-        return [name]
+    if found := _matching(name):
+        return found
     if os.path.isdir(name):
         raise MwSError(f"{name}: is a folder; give a glob of its files, such as '{os.path.join(name, '*.txt')}'")
-    if os.path.exists(name):  # a named pipe or a device, which can be read once
+    raise MwSError(f"{name}: {'no file matches this glob' if glob.has_magic(name) else _why_missing(name)}")
+
+
+def _matching(name: str) -> list[str]:
+    """Return the files that one name or glob stands for; none if it is an ordinary folder, or matches nothing.
+
+    Raises:
+        MwSError: a match is a broken link.
+    """
+    if os.path.isdir(name) and not is_dataset_folder(name):
+        return []
+    if name == STDIN or os.path.exists(name):  # it may be a named pipe or a device, which can be read once
         return [name]
     matches = sorted(glob.glob(name, recursive=True))
     if broken := next((match for match in matches if not os.path.exists(match)), None):
@@ -111,21 +122,22 @@ def _expand(name: str) -> list[str]:
     found = [match for match in matches if os.path.isfile(match)]
     if "**" in name:  # a link to a parent folder would be followed up to forty times
         found = sorted({os.path.realpath(file): file for file in reversed(found)}.values())
-    if not found:
-        what = "no file matches this glob" if glob.has_magic(name) else _why_missing(name)
-        raise MwSError(f"{name}: {what}")
     return found
 
 
 def _why_missing(name: str) -> str:
-    """Return why a file does not exist, or why it cannot be known: its folder may not be searched."""
+    """Return why a file does not exist, or why it cannot be known; the message has a similar name if there is one."""
+    folder, base = os.path.split(name)
+    near = None
     try:
+        near = nearest(base, os.listdir(folder or os.curdir))
         os.stat(name)
     except PermissionError as error:
         return f"cannot be read ({error.strerror})"
     except (OSError, ValueError):
-        pass
-    return "no such file"
+        if folder and not os.path.isdir(folder):
+            return f"no such file, because there is no folder {folder}; check the path"
+    return f"no such file; did you mean {os.path.join(folder, near)}?" if near else "no such file; check the path"
 
 
 def is_read_once(name: PathLike) -> bool:
@@ -153,10 +165,9 @@ def check_read_once(names: Iterable[PathLike]) -> None:
 def names_file(name: PathLike) -> bool:
     """Return whether a name is "-", an existing file or folder, or a glob that matches a file."""
     try:
-        _expand(os.fspath(name))
-    except MwSError:
-        return os.path.isdir(name)
-    return True
+        return os.path.isdir(name) or bool(_matching(os.fspath(name)))
+    except MwSError:  # a broken link
+        return False
 
 
 def is_dataset_folder(name: PathLike) -> bool:

@@ -27,6 +27,7 @@ from functools import partial as bound
 from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any, TypeAlias
+from unicodedata import normalize
 
 from mws_hf.corpus.compression import COMPRESSED
 from mws_hf.corpus.octets import stored_lines
@@ -46,6 +47,7 @@ FORMATS = ("words", "sigmorphon2022", "morphochallenge", "neural", "morphscore",
 CANONICAL = ("sigmorphon2022", "morphynet")
 """Formats whose morphs are in a base form, which often does not spell the word."""
 _CSV_COLUMNS = (("wordform", "preceding_part", "stem", "following_part"), ("full_word", "pt1", "rest"))
+_SEPARATORS = re.compile(r"[-+|/·•.=_#~]")
 _NEURAL = re.compile(r"[^:/\s]+:[A-Z]+(/[^:/\s]+:[A-Z]+)*|[^:/\s]+(/[^:/\s]+)+")
 
 
@@ -171,7 +173,9 @@ def read_gold(path: str | os.PathLike[str], format: str | None = None) -> Gold:
         except MwSError as reason:
             problems.append(f"{file}:{number}: {reason}")
     if not rows or len(problems) > (0.9 if format in CANONICAL else 0.5) * len(numbered):
-        first = "; ".join(problems[: 3 if rows else 1]) or "the file is empty"
+        if not problems:
+            raise MwSError(f"{file}: contains no segmented words; write one per line, as word<TAB>m1 m2")
+        first = "; ".join(problems[: 3 if rows else 1])
         usable = (
             f"only {len(rows):,} of {len(numbered):,} lines are segmented words"
             if rows
@@ -199,12 +203,22 @@ def spelled(word: str, alternatives: Iterable[list[str]]) -> tuple[Morphs, ...]:
         if word and not all(morphs or [""]):
             raise MwSError(f"a morph of {quoted(word)} is empty")
         if not word or len(joined) != len(word) or caseless(joined) != caseless(word):
-            if len(word.split()) > 1 and caseless("".join(word.split())) == caseless(joined):
-                raise MwSError(f"{quoted(word)} contains a space, and its morphs do not; leave it out")
-            raise MwSError(f"the morphs {quoted(' '.join(morphs))} do not spell {quoted(word)}")
+            raise MwSError(_spelling_problem(word, morphs))
         ends = [0, *accumulate(map(len, morphs))]
         found[tuple(word[start:end] for start, end in pairwise(ends))] = None
     return tuple(found)
+
+
+def _spelling_problem(word: str, morphs: list[str]) -> str:
+    """Return why morphs do not spell their word, and what to do if the reason is known."""
+    joined, shown = caseless("".join(morphs)), quoted(" ".join(morphs))
+    if len(word.split()) > 1 and caseless("".join(word.split())) == joined:
+        return f"{quoted(word)} contains a space, and its morphs do not; leave it out"
+    if word and normalize("NFC", caseless(word)) == normalize("NFC", joined):
+        return f"{quoted(word)} and its morphs have different Unicode forms of a character; normalize both to NFC"
+    if word and caseless(word) == _SEPARATORS.sub("", joined):
+        return f"the morphs {shown} of {quoted(word)} are not separated by spaces; write a space between morphs"
+    return f"the morphs {shown} do not spell {quoted(word)}"
 
 
 def split_alternatives(word: str, analysis: str) -> list[list[str]]:
@@ -295,7 +309,14 @@ def _vote(line: str) -> str:
 def _numbered_lines(file: Path) -> list[tuple[int, str]]:
     """Read the lines that contain data, each with its number; empty lines and comments are left out."""
     numbered = ((number, line.rstrip("\r\n")) for number, line in enumerate(stored_lines(file), start=1))
-    return [(k, line) for k, line in numbered if line.strip() and not (line.startswith("#") and "\t" not in line)]
+    kept = [(k, line) for k, line in numbered if line.strip() and not (line.startswith("#") and "\t" not in line)]
+    return [(k, "\t".join(map(_unquoted, line.split("\t"))) if "\t" in line else line) for k, line in kept]
+
+
+def _unquoted(field: str) -> str:
+    """Return a field without the quotation marks that spreadsheets write around it, for example if it has a comma."""
+    is_quoted = len(field) > 2 and field[0] == field[-1] == '"'
+    return field[1:-1].replace('""', '"') if is_quoted else field
 
 
 def _short_name(file: Path) -> str:

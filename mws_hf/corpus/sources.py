@@ -107,7 +107,10 @@ class Source:
         for group, part in (given if by_name else {UNNAMED: given}).items():
             if by_name:
                 _check_part(group, part)
-            names = _named_files(part, call)
+            try:
+                names = _named_files(part, call)
+            except MwSError as error:
+                raise MwSError(f"group {group!r}: {error}") if by_name else error from error
             if names is None:
                 values[group] = part
             else:
@@ -393,7 +396,7 @@ def _named_files(source: Any, call: str) -> list[str] | None:
     if not isinstance(source, (list, tuple)):
         return None
     if not source:
-        return expand_paths([])
+        raise MwSError("an empty list contains neither files nor texts; give at least one")
     first = source[:_EXAMINED_ITEMS]
     if not all(isinstance(item, (str, os.PathLike)) for item in first):
         return None

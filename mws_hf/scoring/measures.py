@@ -32,7 +32,7 @@ class Measure(NamedTuple):
         """Format the figure of this measure; `scores` is an object or a dict that has it.
 
         >>> TEXT["whole_words"].cell({"whole_words": 0.4567}), TEXT["fertility"].cell({"fertility": math.nan})
-        ('45.7%', '-')
+        ('45.7 %', '-')
         """
         value = scores.get(self.key) if isinstance(scores, dict) else getattr(scores, self.key)
         return "" if value is None else number_cell(value, self.form)
@@ -40,7 +40,7 @@ class Measure(NamedTuple):
 
 def number_cell(value: float, form: str = ".3f") -> str:
     """Format a figure; NaN means that there was nothing to measure, and becomes a dash."""
-    return "-" if math.isnan(value) else format(value, form)
+    return "-" if math.isnan(value) else format(value, form).replace("%", " %")
 
 
 def _by_key(*measures: Measure) -> dict[str, Measure]:

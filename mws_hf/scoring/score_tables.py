@@ -13,7 +13,7 @@ from mws_hf.scoring.ngram_model import NgramBits
 from mws_hf.scoring.running_text import TextScores
 from mws_hf.scoring.significance import Difference, PairedDifference
 from mws_hf.text.markdown import markdown_table
-from mws_hf.text.phrases import counted
+from mws_hf.text.phrases import counted, percent
 
 RUNNING_TEXT = "running text"
 """Title of the table of running text."""
@@ -87,7 +87,7 @@ GOLD_COLUMNS: dict[str, Callable[[GoldRow], str]] = {
     "MorphScore": lambda row: GOLD["morphscore"].cell(row.scores) if row.scores.morphscore_words else "-",
     **{GOLD[key].short: _score_cell(GOLD[key]) for key in ("over_segmented", "under_segmented", "tokens_per_word")},
     "behind best": lambda row: (
-        f"{row.behind_best.f1:.3f} ({row.behind_best.low:.3f}-{row.behind_best.high:.3f})" if row.behind_best else ""
+        f"{row.behind_best.f1:.3f} ({row.behind_best.low:.3f} to {row.behind_best.high:.3f})" if row.behind_best else ""
     ),
 }
 FIRST_OF_GOLD = ("F1", "95 %", "precision", "recall", "tokens/word")
@@ -117,24 +117,27 @@ def text_table(
     about = f"{counted(first.words, 'word')}, {first.bytes:,} bytes"
     if first.unspaced > 0.1:
         about += (
-            f"; {first.unspaced:.0%} of the letters are of scripts without spaces, where a word is all text up to the "
-            "next space or punctuation mark: compare bytes per token and not tokens per word"
+            f"; {percent(first.unspaced, '.0f')} of the letters are of scripts without spaces, where a word is all "
+            "text up to the next space or punctuation mark: compare bytes per token and not tokens per word"
         )
     for name, scores in text.items():
         if scores.unaligned_lines:
-            about += f"; {name}: {scores.unaligned_lines} lines without offsets count only for lengths"
+            about += f"; {name}: only the lengths include {counted(scores.unaligned_lines, 'line')} without offsets"
     rows = [[name, *(measure.cell(scores) for measure in TEXT.values())] for name, scores in text.items()]
     header = ["tokenizer", *(measure.short for measure in TEXT.values())]
     if bits:
         header += [BITS.short, f"minus {next(iter(bits))} (95 %)"]
         for row in rows:
-            form = "{0.value:+.4f} ({0.low:+.4f} to {0.high:+.4f}), {0.relative:+.1%}"
-            row += [
-                number_cell(bits[row[0]].value, BITS.form),
-                form.format(differences[row[0]]) if differences[row[0]] else "",
-            ]
+            row += [number_cell(bits[row[0]].value, BITS.form), _difference_cell(differences[row[0]])]
         about += "\n\n" + _about_bits(bits)
     return Table(RUNNING_TEXT, about, header, rows)
+
+
+def _difference_cell(found: PairedDifference | None) -> str:
+    """Return a difference of bits per byte with its interval, and in percent; "" if there is none."""
+    if found is None:
+        return ""
+    return f"{found.value:+.4f} ({found.low:+.4f} to {found.high:+.4f}), {percent(found.relative, '+.1f')}"
 
 
 def _about_bits(bits: Mapping[str, NgramBits]) -> str:
@@ -146,7 +149,7 @@ def _about_bits(bits: Mapping[str, NgramBits]) -> str:
         "This is a proxy measure: it does not rank Unigram as neural models do, and its context is counted in tokens."
     )
     if first.repeated:
-        about += f" {first.repeated} training lines were left out, because they are also held out."
+        about += f" Left out of the training text: {counted(first.repeated, 'line')} of the held-out text."
     for name, entry in bits.items():
         if lost := int((~entry.restored).sum()):
             about += (

@@ -17,7 +17,7 @@ from mws_hf.surgery.base import Base
 from mws_hf.surgery.extension import Extension, merges_of, words_among
 from mws_hf.surgery.trim import Trimming, count_uses
 from mws_hf.text.pattern import compiled
-from mws_hf.text.phrases import token_change
+from mws_hf.text.phrases import percent, token_change
 from mws_hf.tokenizer.spec import without_limits
 
 
@@ -107,9 +107,8 @@ def extension_summary(found: dict[str, Any]) -> str:
     ]
     if found["trimmed"]:
         dropped = _by_reason(found["trimmed"]["dropped"])
-        rows.append(
-            f"removed first: {dropped} tokens, which make up {100 * found['trimmed']['uses_lost']:.2f} % of all uses"
-        )
+        lost = percent(found["trimmed"]["uses_lost"], ".2f")
+        rows.append(f"removed first: {dropped} tokens, which make up {lost} of all uses")
     if found["retired_tokens"]:
         rows.append(
             f"{len(found['retired_tokens']):,} unused tokens and {len(found['dropped_merges']):,} merges removed; "
@@ -121,7 +120,7 @@ def extension_summary(found: dict[str, Any]) -> str:
         changed = f"{text['lines_changed']:,} of {text['lines']:,} lines segmented differently"
         if text["words"]:
             length = f"{words_before:.3f} -> {words_after:.3f} tokens per word, {length}"
-            changed = f"{100 * text['words_changed']:.1f} % of words and {changed}"
+            changed = f"{percent(text['words_changed'])} of words and {changed}"
         rows.append(f"{name}: {length}, {changed}")
     return "\n".join(rows)
 
@@ -210,9 +209,9 @@ def trim_summary(found: Mapping[str, Any]) -> str:
         if not first:
             rows.append(f"{name}: has no text")
             continue
-        more = second / first - 1
+        more, lost = percent(second / first - 1, "+.2f"), percent(text["uses_lost"], ".2f")
         rows.append(
-            f"{name}: {first:,} -> {second:,} tokens ({100 * more:+.2f} %), {100 * text['uses_lost']:.2f} % of uses "
-            f"lost, unigram model {bits_before:.4f} -> {bits_after:.4f} bits per byte"
+            f"{name}: {first:,} -> {second:,} tokens ({more}), {lost} of uses lost, unigram model "
+            f"{bits_before:.4f} -> {bits_after:.4f} bits per byte"
         )
     return "\n".join(rows)

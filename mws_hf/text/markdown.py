@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
+
+_MARKUP = re.compile(r"[\\`*~\[<]|&(?=[#\w])|(?<!\w)_|_(?!\w)")
 
 
 def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: bool = True) -> str:
@@ -31,3 +34,23 @@ def cell(text: str) -> str:
     'a\\|b c'
     """
     return text.replace("|", "\\|").replace("\n", " ")
+
+
+def plain(text: str) -> str:
+    r"""Return a text in which Markdown finds no markup, such as a name of files; in tables `cell` is needed, too.
+
+    >>> print(plain("ru/*.gz, en/*.gz, my_text.txt"))
+    ru/\*.gz, en/\*.gz, my_text.txt
+    """
+    return _MARKUP.sub(r"\\\g<0>", text)
+
+
+def code(text: str) -> str:
+    """Return a text as inline code, between more backticks than the text has in a row.
+
+    >>> code("mws train a.txt"), code("a`b")
+    ('`mws train a.txt`', '``a`b``')
+    """
+    longest = max(map(len, re.findall("`+", text)), default=0)
+    fence, space = "`" * (longest + 1), " " if "`" in text[:1] + text[-1:] else ""
+    return f"{fence}{space}{text}{space}{fence}"

@@ -12,6 +12,15 @@ def counted(number: int, one: str, many: str | None = None) -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
+def percent(share: float, form: str = ".1f") -> str:
+    """Write a share as a percentage; `form` is the format of the number.
+
+    >>> percent(0.283), percent(-0.01, "+.2f")
+    ('28.3 %', '-1.00 %')
+    """
+    return f"{100 * share:{form}} %"
+
+
 def token_change(before: int, after: int, base: str | None = None) -> str:
     """Return a phrase that compares two numbers of tokens of the same text.
 
@@ -26,4 +35,4 @@ def token_change(before: int, after: int, base: str | None = None) -> str:
     if before in (after, 0):
         return "as many tokens" + (f" as {base}" if base else "")
     share = after / before - 1
-    return f"{100 * abs(share):.1f} % {'more' if share > 0 else 'fewer'} tokens" + (f" than {base}" if base else "")
+    return f"{percent(abs(share))} {'more' if share > 0 else 'fewer'} tokens" + (f" than {base}" if base else "")

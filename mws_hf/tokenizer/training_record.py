@@ -19,6 +19,7 @@ from tokenizers import Tokenizer
 
 from mws_hf.atomic import write_text
 from mws_hf.text.letter_case import caseless
+from mws_hf.text.phrases import percent
 from mws_hf.tokenizer.backend import tables_of
 from mws_hf.tokenizer.file import load_json, settings_text
 from mws_hf.tokenizer.layout import RECORD_FILE as FILE
@@ -124,7 +125,7 @@ def describe_rare_tokens(rare_entries: Mapping[str, float] | None) -> str:
     """
     if not rare_entries:
         return ""
-    return f"{rare_entries['under_5']:.1%} fewer than 5 times, {rare_entries['unused']:.1%} never".replace("%", " %")
+    return f"{percent(rare_entries['under_5'])} fewer than 5 times, {percent(rare_entries['unused'])} never"
 
 
 def labeled_words(settings: Mapping[str, Any] | None) -> frozenset[str]:

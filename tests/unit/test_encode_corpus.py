@@ -242,4 +242,5 @@ def test_command(backend, corpus_file, tmp_path):
     assert json.loads(mws(*arguments, *options).stdout)["documents"] == 501
     assert "б" in backend.decode(EncodedCorpus.open(tmp_path / "out")[0].tolist())
     assert mws(*arguments, "--force", "--errors", "replace").returncode == 0
-    assert mws("encode", tokenizer, "absent/", "-o", tmp_path / "out2").stderr == "error: absent/: no such file\n"
+    missing = mws("encode", tokenizer, "absent/", "-o", tmp_path / "out2").stderr
+    assert missing == "error: absent/: no such file, because there is no folder absent; check the path\n"

@@ -143,6 +143,31 @@ def test_a_word_with_a_space_is_left_out_with_the_reason(tmp_path):
     assert "'New Yorks' contains a space" in problem
 
 
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("cafe\u0301s\tcafé s", "different Unicode forms of a character; normalize both to NFC"),
+        ("sinyaller\tsin yal ler".replace("i", "\u0131\u0307", 1), "do not spell"),
+        ("walked\twalk-ed", "not separated by spaces"),
+        ("taloissammekin\ttalo|i|ssa|mme|kin", "not separated by spaces"),
+    ],
+)
+def test_a_line_that_does_not_spell_its_word_says_how_to_correct_it(tmp_path, line, problem):
+    gold = read(tmp_path, f"cats\tcat s\n{line}\n")
+    assert len(gold.words) == 1 and problem in gold.problems[0]
+
+
+def test_quotation_marks_of_a_spreadsheet_belong_to_no_word(tmp_path):
+    exported = read(tmp_path, '"walkers"\t"walk er s"\nunlocks\t"un lock s, unlock s"\nsay\tsay\n')
+    assert exported.problems == () and exported.words == (
+        GoldWord("walkers", (("walk", "er", "s"),)),
+        GoldWord("unlocks", (("un", "lock", "s"), ("unlock", "s"))),
+        GoldWord("say", (("say",),)),
+    )
+    tagged = read(tmp_path, '"упасти"\t"у:PREF/пас:ROOT/ти:SUFF"\n')
+    assert tagged.format == "neural" and tagged.words[0].segmentations == (("у", "пас", "ти"),)
+
+
 def test_only_letter_case_may_differ_and_that_of_the_word_is_kept(tmp_path):
     assert read(tmp_path, "Straße\tstraß e\n").words == (GoldWord("Straße", (("Straß", "e"),)),)
 
@@ -157,7 +182,8 @@ def test_a_word_on_several_lines_keeps_all_distinct_segmentations(tmp_path):
     ("text", "format", "message"),
     [
         ("ab\tx y\n", None, "no line is a segmented word"),
-        ("", None, "the file is empty"),
+        ("# only a comment\n\n", None, "contains no segmented words"),
+        ("", None, "contains no segmented words; write one per line"),
         ("ab\ta b\n", "conllu", "choose one of"),
         ("ab\ta b\n", "morphscore", "is not a header of MorphScore"),
     ],

@@ -68,6 +68,26 @@ def test_a_loaded_tokenizer_has_the_card_of_its_training_metadata_with_given_fac
     assert "mws_hf" not in small_fast().create_model_card("plain").split("## Limits")[0]
 
 
+@pytest.mark.parametrize(
+    ("inputs", "shown"),
+    [
+        (["*/a*.txt", "ru/b.txt"], "\\*/a\\*.txt, b.txt"),
+        (["ru/b.txt", "fi/b.txt"], "ru/b.txt, fi/b.txt"),
+        (["x=fi/_a_.txt", "y=ru/*.txt"], "x=\\_a\\_.txt, y=ru/\\*.txt"),
+    ],
+)
+def test_names_in_a_card_are_told_apart_and_are_no_markup(inputs, shown, tmp_path):
+    for name in ("ru/b.txt", "fi/b.txt", "fi/_a_.txt", "fi/a1.txt"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("перечитать прочитать читатель писатель переписать " * 20, encoding="utf-8")
+    output = tmp_path / "<b>`x`"
+    done = mws("train", *inputs, "--n-merges", 5, "-o", output, "-q", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    card = (output / "README.md").read_text(encoding="utf-8")
+    assert f"| trained on | {shown} |" in card and "\n# \\<b>\\`x\\`\n" in card
+    assert "| command | ``mws train" in card and "run ``mws evaluate '<b>`x`' " in card
+
+
 @pytest.mark.parametrize("name", ["my tokenizer", 'it\'s "mine"', "$HOME`id`\\n"])
 def test_the_names_in_the_commands_of_a_card_are_quoted(name, tmp_path):
     (tmp_path / "corpus.txt").write_text("перечитать прочитать читатель писатель переписать " * 20, encoding="utf-8")

@@ -600,7 +600,9 @@ OTHER_VALUES = {
     "names": (["corpus/a.txt", "a corpus/b.txt"], {}, "may not be texts.*train_from_iterator"),
     "a path and a text": ([Path("absent.txt"), "some text"], {}, "absent.txt: no such file"),
     "a text and a name": (["some text", "see my corpus.txt.gz"], {}, "train_from_iterator"),
-    "nothing": ([], {}, "no input files"),
+    "nothing": ([], {}, "an empty list contains neither files nor texts"),
+    "nothing in a group": ({"a": TEXTS, "b": []}, {}, "group 'b': an empty list contains neither"),
+    "a missing file in a group": ({"a": TEXTS, "b": [Path("b.txt")]}, {}, "group 'b': b.txt: no such file"),
     "a mapping of counts": ({"кот": 3}, {}, "train_from_counts"),
     "a Counter": (Counter("abc"), {}, "train_from_counts"),
     "counts": (count_documents(["a b"]), {}, "train_from_counts"),
@@ -806,6 +808,25 @@ def test_a_wrong_name_is_reported_before_any_work(backend, tmp_path, bad):
     for use in (lambda: count_files(files), lambda: encode_corpus(backend, files, tmp_path / "ids", separator=EOS)):
         refused(bad.replace("*", r"\*"), use)
     assert not (tmp_path / "ids").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [
+        ("corups.txt", "did you mean corpus.txt?"),
+        ("ru/novel.txt.gz", "did you mean ru/novels.txt.gz?"),
+        ("fi/novels.txt", "there is no folder fi; check the path"),
+        ("другое", "no such file; check the path"),
+        ("link.txt", "a link to a file that does not exist"),
+    ],
+)
+def test_the_error_for_a_missing_file_says_where_to_look(tmp_path, name, advice):
+    written(tmp_path / "corpus.txt", "раз два")
+    (tmp_path / "ru").mkdir()
+    written(tmp_path / "ru" / "novels.txt.gz", "раз два")
+    (tmp_path / "link.txt").symlink_to("nowhere")
+    done = mws("count", "corpus.txt", name, "-o", "c", cwd=tmp_path)
+    assert one_line(done) and advice in done.stderr
 
 
 @pytest.mark.parametrize("named", [["absent"], ["--word-list", "absent"]])

@@ -128,6 +128,8 @@ def _stored(name: PathLike, advance: Advance | None) -> Iterator[_Stored]:
         try:
             raw = sys.stdin.buffer if name == STDIN else stack.enter_context(io.FileIO(name, "rb"))
             stored = _Stored(raw, advance)
+        except FileNotFoundError as error:
+            raise Fault("no such file") from error
         except OSError as error:
             raise Fault(f"cannot be read ({error.strerror})") from error
         except ValueError as error:  # a NUL, or a character that cannot be encoded

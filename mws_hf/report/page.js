@@ -66,7 +66,7 @@ async function show() {
   const all = Number(packed[number].dataset.all), kept = Number(packed[number].dataset.kept);
   const missing = kept < all ? ` The page contains the ${kept.toLocaleString("en")} most used of ${all.toLocaleString("en")} tokens.` : "";
   const first = found > MOST ? `, of which the first ${MOST} are shown` : "";
-  at("found").textContent = `${found.toLocaleString("en")} tokens${first}.${missing}`;
+  at("found").textContent = `${found.toLocaleString("en")} token${found === 1 ? "" : "s"}${first}.${missing}`;
 }
 
 for (const name of ["which", "filter"]) at(name).addEventListener("change", show);

@@ -117,7 +117,7 @@ def trim(
     (['abc', '<0x20>', 'ab'], {'unused': 2})
     """
     if (keep_size is None) == (min_count is None):
-        raise MwSError("give either keep_size (how many tokens stay) or min_count (the minimum uses of each)")
+        raise MwSError("give either keep_size (how many tokens to keep) or min_count (how often each must be used)")
     for name, value in (("keep_size", keep_size), ("min_count", min_count)):
         check_range(name, value, Range(1, whole=True), optional=True)
     base = open_base(tokenizer)

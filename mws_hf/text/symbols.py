@@ -87,7 +87,7 @@ def each_text(given: Any, name: str = "texts") -> Iterator[str]:
     """
     if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
         given = f"the str {quoted(given)}" if isinstance(given, str) else type(given).__name__
-        raise MwSError(f"{name}: {given} is not a list of str; give a list, and read files first")
+        raise MwSError(f"{name}: {given} is not a list of str; give a list of strings, and read files first")
     return map(_checked_text, given, count(), repeat(name))
 
 

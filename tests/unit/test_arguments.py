@@ -486,7 +486,7 @@ def test_a_folder_given_as_a_file_and_missing_labels_are_reported_as_such(tmp_pa
     refused = mws("evaluate", tmp_path, "--text", tmp_path)
     assert one_line(refused) and f"{tmp_path}: is a folder" in refused.stderr
     refused = mws("train", text, "--labels", tmp_path / "none.tsv", "--output", tmp_path / "out")
-    assert one_line(refused) and "No such file" in refused.stderr and "Errno" not in refused.stderr
+    assert one_line(refused) and "none.tsv: no such file" in refused.stderr and "Errno" not in refused.stderr
 
 
 @pytest.mark.parametrize("name", ["required", "keep_apart", "weights", "pattern"])

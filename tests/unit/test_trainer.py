@@ -506,3 +506,19 @@ def test_settings_of_morphs_without_morph_merges_are_a_warning(options, caplog):
     assert "composition leaves" not in caplog.text
     quiet(n_merges=10, composition=1, **options).train_from_iterator([TEXT])
     assert "composition leaves no morph merges" in caplog.text and all(name in caplog.text for name in options)
+
+
+@pytest.mark.parametrize(
+    ("options", "named", "absent"),
+    [
+        ((), ["merges inside morphs, ", "frequency merges (morphs joined to"], ["original MwS score"]),
+        (("--composition", 0), ["merges inside morphs and 2"], ["frequency merge"]),
+        (("--composition", 1), [" frequency merges and 2"], ["inside morphs", "morphs joined"]),
+        (("--criterion", "classic"), [" merges by the original MwS score and "], ["inside morphs", "frequency merge"]),
+    ],
+)
+def test_the_summary_names_only_the_kinds_of_merges_that_were_learned(tmp_path, options, named, absent):
+    (tmp_path / "text.txt").write_text("\n".join(READERS), encoding="utf-8")
+    done = mws("train", tmp_path / "text.txt", "--n-merges", 40, *options, "--output", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    assert all(each in done.stdout for each in named) and not any(each in done.stdout for each in absent), done.stdout

@@ -46,11 +46,8 @@ LAYOUT = {
     FileKind.RECORD: (RECORD_FILE, EVIDENCE_FILE),
     FileKind.CHANGE: (IDS_FILE, RETIRED_FILE, TRIM_FILE),
     FileKind.CARD: (CARD_FILE,),
-    FileKind.MODEL: (
-        MODEL_FILE,
-        "generation_config.json",
-        "params.json",
-    ),  # the last one of Mistral's and Meta's own loaders
+    # params.json belongs to the loaders of Mistral and Meta
+    FileKind.MODEL: (MODEL_FILE, "generation_config.json", "params.json"),
     FileKind.WEIGHTS: (
         *(WEIGHTS_INDEX, SINGLE_WEIGHTS, "*.safetensors", "*.safetensors.index.json", "*.bin", "*.bin.index.json"),
         *("*.pt", "*.pth", "*.h5", "*.msgpack", "*.gguf", "*.onnx", "*.onnx_data", "*.tflite", "*.ckpt", "*.ot"),

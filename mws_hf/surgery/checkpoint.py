@@ -133,7 +133,7 @@ def transplant_directory(
 def _full_config(model: Path) -> dict[str, Any]:
     """Return the config of a model with the defaults of its class; empty if transformers cannot read it."""
     try:
-        full: dict[str, Any] = AutoConfig.from_pretrained(model).to_dict()
+        full: dict[str, Any] = AutoConfig.from_pretrained(model, trust_remote_code=False).to_dict()
     except Exception:  # of any kind: for a model with code of its own, or of a newer transformers
         return {}
     return full

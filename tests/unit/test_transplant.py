@@ -208,6 +208,20 @@ def test_ids_that_a_config_leaves_out_follow(tmp_path, nested):
     assert not nested or config.image_token_index == 32000  # which was not a token of the old tokenizer, either
 
 
+def test_code_of_a_model_is_neither_run_nor_offered(folder, tmp_path, monkeypatch):
+    """In a terminal, transformers would ask whether to run a config class that the folder of a model defines."""
+    directory, _ = make(tmp_path, "model", base=folder / "base")
+    settings = json.loads((directory / "config.json").read_text(encoding="utf-8"))
+    settings["auto_map"] = {"AutoConfig": "configuration_own.OwnConfig"}
+    settings["model_type"] = "own"
+    (directory / "config.json").write_text(json.dumps(settings), encoding="utf-8")
+    (directory / "configuration_own.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w').close()", encoding="utf-8")
+    monkeypatch.setattr("builtins.input", lambda question: pytest.fail(question))
+    transplant_directory(directory, folder / "larger", tmp_path / "new")
+    assert json.loads((tmp_path / "new" / "config.json").read_text("utf-8"))["auto_map"] == settings["auto_map"]
+    assert not (tmp_path / "ran").exists()
+
+
 def test_a_token_with_a_role_follows_wherever_its_id_is(tmp_path):
     """T5 begins an answer with its pad token; BERT's padding row is that of its pad token."""
     base = PreTrainedTokenizerFast(tokenizer_object=metaspace_like(), pad_token="<unk>", eos_token="</s>")

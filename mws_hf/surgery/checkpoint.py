@@ -76,7 +76,8 @@ def transplant_directory(
             tokenizer is missing; there is no config.json, or there are no .safetensors weights; their index names files
             outside of the folder; a tensor with a row per token cannot be changed; a module of sentence-transformers
             has the old vocabulary in it; a LoRA adapter is beside the weights; the tokenizer is slow; its ids.json is
-            of another base; the model has fewer rows than ids.
+            of another base; the model has fewer rows than ids; config.json needs an id of a token that the new
+            tokenizer lacks, such as that of images.
     """
     source, target = model_folder(model), tokenizer_folder(tokenizer)
     check_not_overwriting([output], source, target)
@@ -109,16 +110,7 @@ def transplant_directory(
             size += rewrite_shard(source / file, stage / file, inside)
         if weights not in shards.values():
             write_json(stage / weights, _resized_index(load_json(source / weights), size, tables, changed), indent=2)
-        for name in patterns(FileKind.MODEL):
-            if (source / name).is_file():
-                settings = load_settings(file_inside(source, name))
-                if name == MODEL_FILE:
-                    tokens = set(old_tokenizer.get_vocab().values())
-                    add_default_ids(settings, _full_config(source), tokens.__contains__)
-                fit_settings(settings, name, old_tokenizer, new_tokenizer, len(mixtures))
-                if name == MODEL_FILE and model_rows(settings) is None:
-                    _text_part(settings)["vocab_size"] = len(mixtures)
-                write_json(stage / name, settings, indent=2)
+        _write_configs(source, stage, old_tokenizer, new_tokenizer, len(mixtures))
         modules = [path.name for path in sorted(target.glob("*.py"))]
         for own_file in (*files(target, FileKind.TOKENIZER, FileKind.SETTINGS, FileKind.RECORD), *modules):
             copy_inside(target, own_file, stage)
@@ -128,6 +120,35 @@ def transplant_directory(
             ", ".join(left),
         )
     return report
+
+
+def _write_configs(source: Path, stage: Path, old_tokenizer: Any, new_tokenizer: Any, rows: int) -> None:
+    """Write config.json and generation_config.json with the ids of the new tokenizer.
+
+    Args:
+        source: the folder of the model.
+        stage: the folder to write to.
+        old_tokenizer: the tokenizer of the model.
+        new_tokenizer: the new tokenizer.
+        rows: the number of rows of the new embeddings.
+
+    Raises:
+        MwSError: the model cannot be loaded without an id of a token that the new tokenizer lacks.
+    """
+    full, tokens = _full_config(source), set(old_tokenizer.get_vocab().values())
+    for name in [name for name in patterns(FileKind.MODEL) if (source / name).is_file()]:
+        settings = load_settings(file_inside(source, name))
+        if name == MODEL_FILE:
+            add_default_ids(settings, full, tokens.__contains__)
+        lost = fit_settings(settings, name, old_tokenizer, new_tokenizer, rows)
+        if name == MODEL_FILE and model_rows(settings) is None:
+            _text_part(settings)["vocab_size"] = rows
+        write_json(stage / name, settings, indent=2)
+        if name == MODEL_FILE and lost and full and not _full_config(stage):
+            raise MwSError(
+                f"{source / name}: transformers cannot load this model without {', '.join(lost)}, but the new "
+                "tokenizer lacks the tokens of these ids; add them to it"
+            )
 
 
 def _full_config(model: Path) -> dict[str, Any]:

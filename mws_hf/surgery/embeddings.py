@@ -149,7 +149,7 @@ def _set_changed_fields(config: Any, before: dict[str, Any], after: dict[str, An
 
 def fit_settings(
     settings: dict[str, Any], name: str, old_tokenizer: Any, new_tokenizer: Any, rows: int | None = None
-) -> None:
+) -> list[str]:
     """Replace the ids in a config by those of the new tokenizer, in place, and warn of each field that lost an id.
 
     Args:
@@ -158,14 +158,19 @@ def fit_settings(
         old_tokenizer: the tokenizer that the ids belong to.
         new_tokenizer: the new tokenizer.
         rows: the number of rows of the new embeddings; None leaves the size of the vocabulary unchanged.
+
+    Returns:
+        The fields that lost an id.
     """
     roles = {
         role: Role(getattr(new_tokenizer, role, None), new=getattr(old_tokenizer, role, None) is None)
         for role in ROLE_FIELDS
     }
     by_role = _successors_by_role(old_tokenizer, new_tokenizer)
-    for field in renumber_model(settings, _successors(old_tokenizer, new_tokenizer), roles, rows, by_role):
+    lost = renumber_model(settings, _successors(old_tokenizer, new_tokenizer), roles, rows, by_role)
+    for field in lost:
         logger.warning("%s: %s has the id of a token that the new tokenizer lacks; the id was removed", name, field)
+    return lost
 
 
 def mix_rows(

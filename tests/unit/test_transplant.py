@@ -21,6 +21,7 @@ from tests.paths import ROOT
 torch = pytest.importorskip("torch")
 pytest.importorskip("accelerate")
 
+import transformers
 from lm.data import Codec
 from lm.scoring import bits_per_byte
 from lm.training import pretrain
@@ -220,6 +221,26 @@ def test_code_of_a_model_is_neither_run_nor_offered(folder, tmp_path, monkeypatc
     transplant_directory(directory, folder / "larger", tmp_path / "new")
     assert json.loads((tmp_path / "new" / "config.json").read_text("utf-8"))["auto_map"] == settings["auto_map"]
     assert not (tmp_path / "ran").exists()
+
+
+def test_an_id_without_which_a_model_cannot_be_loaded_must_have_a_token(tmp_path):
+    """The id of images, which must be a number in transformers 5."""
+    old = Tokenizer.from_str(metaspace_like().to_str())
+    old.add_special_tokens(["<image>"])
+    image = old.token_to_id("<image>")
+    LlamaForCausalLM(LlamaConfig(vocab_size=image + 1, **SIZES)).save_pretrained(tmp_path / "model")
+    file = tmp_path / "model" / "config.json"
+    part = json.loads(file.read_text("utf-8"))
+    file.write_text(json.dumps({"model_type": "llava", "text_config": part, "image_token_index": image}), "utf-8")
+    save(old, tmp_path / "model")
+    for name, special in (("without", ["<pad>"]), ("with", ["<pad>", "<image>"])):
+        save(build_backend(base_vocab(special), [], special_tokens=special), tmp_path / name)
+    if int(transformers.__version__.partition(".")[0]) >= 5:
+        with pytest.raises(MwSError, match="cannot load this model without image_token_index"):
+            transplant_directory(tmp_path / "model", tmp_path / "without", tmp_path / "out")
+        assert not (tmp_path / "out").exists()
+    transplant_directory(tmp_path / "model", tmp_path / "with", tmp_path / "out")
+    assert AutoConfig.from_pretrained(tmp_path / "out").image_token_index == 1
 
 
 def test_a_token_with_a_role_follows_wherever_its_id_is(tmp_path):

@@ -24,7 +24,7 @@ class Done(NamedTuple):
 
 
 def mws(*arguments: object, stdin: str | bytes = b"", cwd: str | os.PathLike[str] | None = None) -> Done:
-    """Run `mws` with these arguments; warnings are on standard error, as where nobody else has set up logging."""
+    """Run `mws` with these arguments; warnings are on standard error, as without other logging set-up."""
     given = stdin.encode() if isinstance(stdin, str) else stdin
     texts = [io.TextIOWrapper(io.BytesIO(each), encoding="utf-8") for each in (given, b"", b"")]
     told = logging.StreamHandler(texts[2])

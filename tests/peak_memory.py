@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 
 def peak_of(use: Callable[[], object]) -> int:
-    """Bytes that a call holds at its peak."""
+    """Return the peak memory of a call in bytes."""
     gc.collect()
     tracemalloc.start()
     try:

@@ -49,7 +49,7 @@ def one_line(done):
 
 
 def tree(directory):
-    """All files of a directory, with their content and what tells whether they were written again."""
+    """All files of a folder, with their content, and inode and time, which show whether they were written again."""
     return {
         str(path.relative_to(directory)): (path.read_bytes(), path.stat().st_mtime_ns, path.stat().st_ino)
         for path in sorted(directory.rglob("*"))

@@ -133,7 +133,7 @@ def save(tokenizer: Tokenizer, directory: Path, **config: object) -> Path:
 
 
 def every_split() -> Tokenizer:
-    """Llama 3 as it is converted from tiktoken: a merge for every way to cut an entry into two entries."""
+    """Llama 3 as it is converted from tiktoken: a merge for every way to split a token into two tokens."""
     spec = json.loads(llama3_like().to_str())
     ids = spec["model"]["vocab"]
     merges = [

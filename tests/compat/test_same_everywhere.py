@@ -31,7 +31,7 @@ trainer.train_from_counts(groups).save_pretrained(f"{out}/mixture")
 
 
 def enabled_features():
-    """The processor features that this numpy chooses by here; it refuses to be told of others."""
+    """The processor features by which this numpy chooses here; it rejects the names of others."""
     from numpy._core._multiarray_umath import __cpu_dispatch__, __cpu_features__
 
     return " ".join(name for name in __cpu_dispatch__ if __cpu_features__.get(name))

@@ -142,7 +142,7 @@ TEMPLATES = {"default": CHAT, "rag": "{% for m in messages %}<|user|>rag {{ m['c
 
 
 def named_directories(folder: Path) -> dict[str, dict]:
-    """Directories with special tokens that have names and those that have none, and what is expected of each."""
+    """Folders with and without named special tokens, and the result that is expected of each."""
     made = {
         "names": small_fast(extra_special_tokens=NAMED, additional_special_tokens=None),
         "slow-names": small_slow(alphabet="bytes", extra_special_tokens=NAMED, additional_special_tokens=None),

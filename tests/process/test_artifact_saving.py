@@ -372,7 +372,7 @@ def test_leftovers_of_killed_saves_are_removed_later(tmp_path):
 
 @pytest.fixture
 def on_disk(monkeypatch):
-    """Lists what the system is told: whether each file that got its name was on the disk before, and each folder."""
+    """List the calls of the system: whether each renamed file was on the disk before, and each folder."""
     said, written = [], set()
     fsync, moves = os.fsync, {"replace": os.replace, "rename": os.rename}
 

@@ -183,7 +183,7 @@ def test_the_reference_names_existing_objects():
 
 
 class _Read(html.parser.HTMLParser):
-    """Titles, what is loaded from elsewhere, and pictures of a page."""
+    """The titles of a page, the addresses that it loads from elsewhere, and its pictures."""
 
     def __init__(self, text: str):
         super().__init__()

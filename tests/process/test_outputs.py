@@ -94,7 +94,7 @@ FINISHED = [
 
 
 def needs_of(line, home):
-    """What a line takes beside what is in `home`."""
+    """Return the paths that a line of a test needs in addition to those in `home`."""
     if "bytes" in line:
         small_fast("llama3", alphabet="bytes").save_pretrained(home / "bytes")
     if "gguf" in line:

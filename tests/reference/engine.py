@@ -83,7 +83,7 @@ def _cut_into_characters(corpus: SymbolCorpus, values: Sequence[int] | None) -> 
 
 
 def tokens_of(segmentation: WorkingCorpus, word: int) -> list[str]:
-    """The tokens of word number `word` of a corpus that was cut, in order."""
+    """Return the tokens of word number `word` of a segmented corpus, in order."""
     at = int(segmentation.corpus.starts[word]) + word + 1
     found = []
     while segmentation.text[at] >= 0:

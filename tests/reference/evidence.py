@@ -49,7 +49,7 @@ def branching(
 
 
 def substring_counts(words: Sequence[str], longest: int, min_count: int) -> dict[str, int]:
-    """Count candidate entries: all single symbols, and longer substrings that occur in at least `min_count` places."""
+    """Count candidates for the lexicon: single symbols, and longer substrings that occur at least `min_count` times."""
     found = Counter(
         word[i:j] for word in words for i in range(len(word)) for j in range(i + 1, min(len(word), i + longest) + 1)
     )
@@ -57,7 +57,7 @@ def substring_counts(words: Sequence[str], longest: int, min_count: int) -> dict
 
 
 def segmentations(word: str, p: Collection[str]) -> Iterator[tuple[str, ...]]:
-    """List all ways to write `word` as a sequence of entries."""
+    """List all ways to write `word` as a sequence of lexicon entries."""
     if not word:
         yield ()
     for end in range(1, len(word) + 1):

@@ -56,7 +56,7 @@ def handed_out(mixed: np.ndarray, order: np.ndarray) -> np.ndarray:
 
 
 def affixes(words: Sequence[str], cut: np.ndarray) -> np.ndarray:
-    """Log-odds of a second EM, without pruning, from the pieces of words that are cut."""
+    """Log-odds of a second EM, without pruning, from the parts of segmented words."""
     counted = reference.substring_counts(words, lexicon.LONGEST_ENTRY, lexicon.MIN_ENTRY_COUNT)
     counts = {entry: [0.0] * 3 for entry in counted}
     stems, places = set(), iter(cut.tolist())
@@ -90,7 +90,7 @@ def affixes(words: Sequence[str], cut: np.ndarray) -> np.ndarray:
 
 
 def lexicon_posteriors(words: Sequence[str]) -> Iterator[list[float]]:
-    """EM with rising prices; cut probabilities at all places inside words, once for each end price."""
+    """EM with rising costs of an entry; boundary probabilities at all positions inside words, for each final cost."""
     counted = reference.substring_counts(words, lexicon.LONGEST_ENTRY, lexicon.MIN_ENTRY_COUNT)
     text = "".join(words)
     letters = {c: (text.count(c) + 1) / (len(text) + len(set(text))) for c in sorted(set(text))}

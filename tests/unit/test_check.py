@@ -197,7 +197,7 @@ def test_missing_training_metadata_are_reported_where_merges_were_learned(tmp_pa
 
 @ALPHABETS
 def test_a_copy_by_the_standard_class_is_repaired(alphabet, tmp_path):
-    """Loaded by the stock class, called with truncation, saved: as training libraries and pushes do."""
+    """The copy is loaded by the standard class, called with truncation and saved, as training libraries do."""
     tokenizer = small_fast(alphabet=alphabet, add_prefix_space=True)
     tokenizer.save_pretrained(tmp_path / "first")
     stock = PreTrainedTokenizerFast.from_pretrained(tmp_path / "first")
@@ -274,7 +274,7 @@ def test_a_model_with_fewer_embeddings_and_one_of_mistral_are_named(tmp_path):
 
 
 def test_a_hole_in_the_ids_counts_and_padded_rows_are_fine(tmp_path):
-    """The highest id decides, not the number of tokens; rows beyond it are told."""
+    """The highest id decides, and not the number of tokens; further rows are reported."""
     tokenizer = small_fast(alphabet="bytes")
     tokenizer.save_pretrained(tmp_path)
     spec = json.loads((tmp_path / "tokenizer.json").read_text(encoding="utf-8"))
@@ -345,7 +345,7 @@ def test_misuse(tmp_path):
 
 
 def _as_other_programs_have_it(tokenizer, shift):
-    """A vocabulary in the forms of other programs, by file name; with `shift` two entries change places."""
+    """A vocabulary in the forms of other programs, by file name; with `shift` two tokens swap their ids."""
     vocab = tokenizer.get_vocab(with_added_tokens=False)
     tokens = sorted(vocab, key=vocab.get)
     merges = [" ".join(pair) for pair in json.loads(tokenizer.to_str())["model"]["merges"]]
@@ -379,7 +379,7 @@ def test_another_vocabulary_in_the_folder_is_an_error_and_an_equal_one_is_not(na
 @pytest.mark.slow
 @pytest.mark.parametrize("by_stock_class", [False, True])
 def test_beside_a_model_of_every_type_ids_are_equal_or_check_says_what_happens(by_stock_class, tmp_path):
-    """`transformers` maps types to classes of its own, some with rules about files; a stock class saves no auto_map."""
+    """`transformers` maps types to its classes, some with rules about files; a standard class saves no auto_map."""
     from transformers import CONFIG_MAPPING
     from transformers.models.auto import tokenization_auto as mapped
 
@@ -416,7 +416,7 @@ def test_a_file_is_not_reported_as_an_empty_folder(name, message, tmp_path):
 
 
 def test_files_that_other_commands_open_are_checked_too(tmp_path):
-    """A SentencePiece model alone, by its folder or its file, and a tokenizer.json under another name."""
+    """Only a SentencePiece model, by its folder or its file, and a tokenizer.json with another name."""
     (tmp_path / "sp").mkdir()
     (tmp_path / "sp/spiece.model").write_bytes(sentence_piece("bpe"))
     small_fast().save_pretrained(tmp_path / "tok")

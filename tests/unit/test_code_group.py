@@ -55,7 +55,7 @@ def counted(pattern: str) -> dict[str, WordCounts]:
 
 @pytest.fixture(scope="module")
 def groups():
-    """Whole identifiers; the default pattern cuts most of them itself."""
+    """Whole identifiers; the default pattern would split most of them."""
     return counted("words")
 
 
@@ -214,7 +214,7 @@ class TestChoice:
 
     @pytest.mark.parametrize("way", DIGIT_PARTS)
     def test_check_reports_the_export_and_tiktoken_reads_it(self, way, tmp_path):
-        """Export compares with tiktoken's own cuts before it writes; llama.cpp cannot cut from the right."""
+        """The export compares ids with tiktoken before it writes; llama.cpp cannot split numbers from the right."""
         tokenizer = quiet(pattern="llama3", digits=way, alphabet="bytes").train(["in 1234567 and 12 of 1234 words"])
         tokenizer.save_pretrained(tmp_path / "made")
         told = json.loads(mws("check", tmp_path / "made", "--json").stdout)

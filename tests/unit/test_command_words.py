@@ -290,7 +290,7 @@ def warned(tmp_path, caplog, text, *arguments):
 @pytest.mark.parametrize("pattern", NAMED_PATTERNS)
 @pytest.mark.parametrize("apostrophe", "'’")
 def test_the_share_is_that_of_the_words_with_an_inner_apostrophe(apostrophe, pattern):
-    """Two of ten words; an apostrophe before or behind a word, or alone, is none, and English contractions are fine."""
+    """Two of ten words; an apostrophe before, after or without a word does not count, nor do English contractions."""
     inner = f"п{apostrophe}ять Ankara{apostrophe}ya"
     text = f"{inner} one two, three (four) five {apostrophe} six seven{apostrophe} eight"
     told = notice(text, pattern)

@@ -404,7 +404,7 @@ print(peak - libraries)  # how much of a library's file is mapped is the kernel'
 @thorough
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads the peak from /proc")
 def test_memory_does_not_grow_with_the_number_of_files(tmp_path):
-    """Words are distinct in every file, and nearly all too rare to be kept: 60 files hold 100 MB more than 20."""
+    """Words differ between files, and nearly all are too rare to be kept: 60 files contain 100 MB more than 20."""
     parts, size = tmp_path / "parts", 60_000
     for number in range(60):
         words = pa.array([f" слово{number:02}{word:06}" for word in range(size)] + [" и"], pa.large_string())

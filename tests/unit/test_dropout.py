@@ -48,7 +48,7 @@ def ids_of(encoder, documents):
 
 
 def defined(backend, how, text):
-    """The ids of a text without added tokens, from the definition alone."""
+    """The ids of a text without added tokens, computed from the definition."""
     vocab, merges = tables_of(backend)
     in_bytes = "<0x00>" not in vocab
     whole, building = built_first(merges) if in_bytes else ([], 0)

@@ -31,7 +31,7 @@ def backend():
 
 @pytest.fixture(autouse=True)
 def kernels(monkeypatch):
-    """Encode even a little text by the kernels; what is found without them is compared with that."""
+    """Encode even a little text with the kernels; the ids without them are compared with these."""
     monkeypatch.setattr(bulk, "MAX_BYTES_WITHOUT_KERNELS", -1)
 
 

@@ -223,7 +223,7 @@ def test_merges_equal_the_definition(learned, symbols):
 
 
 def test_long_words_under_many_merges_equal_the_definition():
-    """Where merges stand in rows behind each other, each symbol must know both of its neighbors."""
+    """If merges follow one another, each symbol must refer to both of its neighbors."""
     chooser = random.Random(9)
     pairs = list(dict.fromkeys((chooser.randrange(4 + k), chooser.randrange(4 + k)) for k in range(400)))
     products = np.arange(4, 4 + len(pairs), dtype=np.int32)

@@ -122,7 +122,7 @@ def test_a_terminal_and_a_pipe_get_the_same_columns(files, run):
 
 
 def test_one_tokenizer_and_one_gold_file_as_people_call_it(files):
-    """A path or an object, alone, in a list or by name; a gold file as str, as a path or in a list."""
+    """A path or an object, by itself, in a list or by name; a gold file as str, as a path or in a list."""
     good, toy = files / "good", files / "toy.tsv"
     expected = evaluate({"x": good}, [toy], baselines=False).rows[0].scores
     live = Tokenizer.from_file(str(good / "tokenizer.json"))

@@ -182,7 +182,7 @@ def trained(counts, **options):
 
 
 def stressed_language():
-    """Words of a made-up language, an accent on the first vowel of every third; some marked letters stand but once."""
+    """Words of a made-up language, every third with an accent on its first vowel; some marked letters occur once."""
     words = {}
     for i, word in enumerate(sorted(make_language())):
         at = next((k for k, c in enumerate(word) if c in "aeiou"), None)
@@ -212,7 +212,7 @@ TEXTS = st.text("akotie " + ACUTE + DOTS + HOOK, max_size=12)
 @examples(40)
 @given(st.lists(TEXTS, min_size=1, max_size=8), st.integers(0, 5))
 def test_no_merge_of_marks_comes_between(texts, more):
-    """Encoding by the merges alone, in rank order: whatever marked letter the words hold stays whole in any text."""
+    """Encoding only by the merges, in rank order: every marked letter of the words stays whole in any text."""
     words = CodePoints.of([text for text in texts if text.strip()] or ["a"])
     merges = grapheme_merges(
         find_marked_letters(words, np.ones(len(words), np.int64)), "akotie" + ACUTE + DOTS + HOOK, 999

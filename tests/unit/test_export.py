@@ -58,7 +58,7 @@ def test_llama_cpp_gives_the_same_ids_and_texts(pattern, digits, tmp_path):
 
 
 def test_the_tokens_of_a_gguf_file_spell_every_text(in_bytes, tmp_path):
-    """As llama.cpp decodes, where it is not installed: the bytes of each token, those of special ones as they stand."""
+    """Decoding as in llama.cpp, without it: the bytes of each token, and special tokens as they are written."""
     gguf = pytest.importorskip("gguf")
     in_bytes.add_tokens(["<new>"])
     write_gguf(in_bytes.backend_tokenizer, {}, tmp_path / "x.gguf", [], "x")
@@ -119,7 +119,7 @@ def test_an_export_that_a_reader_would_decode_differently_is_not_written(in_byte
 
 @pytest.mark.parametrize(("pattern", "digits"), IN_LLAMA_CPP)
 def test_llama_cpp_splits_where_the_pattern_does(pattern, digits, tmp_path):
-    """Any two characters of these would merge, so the ids of a text show where it was cut."""
+    """Any two of these characters would be merged, so the ids of a text show where it was split."""
     pytest.importorskip("gguf")
     pytest.importorskip("llama_cpp")
     characters = "aBяЯ\u0301ʰǅ漢12٣!. \n\r\t'’s/½\u00a0हि"

@@ -241,7 +241,7 @@ def test_ids_with_holes_and_tokens_behind_them_stay(tmp_path):
 
 
 def test_the_file_keeps_the_form_it_had(tmp_path):
-    """Also merges as strings, the form before tokenizers 0.20; line by line only the new entries are added."""
+    """Merges may also be strings, the form before tokenizers 0.20; only the lines of new tokens are added."""
     source = save(llama2_like(), tmp_path / "base")
     spec = json.loads((source / "tokenizer.json").read_text(encoding="utf-8"))
     spec["model"]["merges"] = [" ".join(pair) for pair in spec["model"]["merges"]]

@@ -35,7 +35,7 @@ def zipf(words: list[str]) -> dict[str, int]:
 
 @cache
 def russian() -> dict[str, int]:
-    """Russian forms behind a space, every fifth also with a capital, and what else stands in text."""
+    """Russian forms after a space, every fifth also capitalized, and other pre-tokens of text."""
     words = zipf(RUSSIAN.read_text(encoding="utf-8").split())
     spaced = {" " + word: count for word, count in words.items()}
     capital = {" " + word.capitalize(): 1 + count // 9 for word, count in list(words.items())[::5]}

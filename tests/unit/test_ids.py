@@ -125,7 +125,7 @@ def test_an_export_in_bytes_is_compared_without_special_tokens(tmp_path):
 
 
 def spoiled(folder: Path, name: str, **entries: object) -> set[str]:
-    """Change entries of a JSON file of a directory; returns the traps that `check` finds."""
+    """Change values in a JSON file of a folder, and return the faults that `check` finds."""
     file = folder / name
     content = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
     file.write_text(json.dumps(content | entries), encoding="utf-8")

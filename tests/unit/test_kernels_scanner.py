@@ -99,7 +99,7 @@ class TestCuts:
 
 
 def test_llama3_splits_as_gpt4_whatever_the_text():
-    """All strings of up to five of the kinds of character that either pattern tells apart."""
+    """All strings of up to five of the kinds of characters that one of the patterns distinguishes."""
     for length in range(1, 6):
         for letters in product("l'a1.\n ", repeat=length):
             text = "".join(letters)
@@ -265,7 +265,7 @@ def stored(text, at, word):
 
 
 def cut(raw: bytes, end: int, kind: int) -> list[str]:
-    """Pre-tokens of ``raw[:end]`` by windows, and by the scanner where they tell nothing."""
+    """Pre-tokens of ``raw[:end]`` by windows, and by the scanner where the windows do not decide."""
     text = np.frombuffer(raw + bytes(PADDING), np.uint8)
     places = [0]
     while places[-1] < end:

@@ -103,7 +103,7 @@ def test_pairs_by_group_are_rejected_with_the_form_that_is_read():
 
 
 def test_a_trainer_reads_label_files_once_and_settings_read_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """A copy with other values, and the trainer of a record, work where the file is gone, and a record reads none."""
+    """A copy with other values, and a trainer from metadata, work without the file, and metadata read no file."""
     file = tmp_path / "labels.tsv"
     file.write_text("cats\tcat s\n", encoding="utf-8")
     trainer = MwSTrainer(labels={"eng": file})

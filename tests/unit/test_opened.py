@@ -211,7 +211,7 @@ def test_a_tokenizer_that_strips_the_space_splits_words_as_inside_a_sentence(pie
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory) -> Path:
-    """A trained tokenizer with its record and evidence, in a subfolder; the root holds a damaged one."""
+    """A trained tokenizer with its metadata and evidence in a subfolder; the root contains a damaged one."""
     root = tmp_path_factory.mktemp("root")
     words = ["перечитать читатель писатель писал читал переписать"] * 40
     MwSTrainer(vocab_size=420, show_progress=False).train(words).save_pretrained(root / "inside")
@@ -268,7 +268,7 @@ MERGES = [("o", "n"), (" ", "on")]
 
 
 def said(*arguments: object) -> str:
-    """What a command refuses with: one line, never a traceback, never for long."""
+    """Return the error of a command: one line, without a traceback, and soon."""
     began = time.process_time()
     done = mws(*arguments)
     assert time.process_time() - began < 20

@@ -242,7 +242,7 @@ def test_a_wrong_number_of_boundaries_is_an_error():
 
 
 def test_omitted_characters_do_not_shift_penalties(monkeypatch):
-    """Boundaries are told of all characters, also of those that are no symbols; each thread has words of its own."""
+    """Boundaries are given for all characters, also for those that are not symbols; each thread has its own words."""
     monkeypatch.setattr("mws_hf.kernels.threads._MIN_STEPS_PER_THREAD", 2)
     monkeypatch.setenv("MWS_NUM_THREADS", "3")
     kept = [character for character in ALPHABET if character not in "ae"]

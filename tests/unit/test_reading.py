@@ -720,7 +720,7 @@ MARKS = {"a.csv": ",", "a.tsv": "\t", "a.csv.gz": ",", "a.tsv.gz": "\t"}
 
 
 def unquoted(name, texts):
-    """A file of unquoted rows, as somebody writes who has never heard of quoting, and its texts."""
+    """A file of unquoted rows, as written by people who do not know quoting, and its texts."""
     texts = [text.replace(",", ";") if MARKS[name] == "," else text for text in texts]
     return "".join(f"{a}{MARKS[name]}{b}\n" for a, b in [("id", "text"), *enumerate(texts, start=1)]), texts
 

@@ -136,7 +136,7 @@ def test_a_token_over_two_words_counts_once():
 
 
 class Slow:
-    """A slow tokenizer, whose tokens of a text are found by their strings; those of "good" alone stand in it."""
+    """A slow tokenizer, whose tokens are located in a text by their strings; only those of "good" occur in it."""
 
     unk_token = None
 

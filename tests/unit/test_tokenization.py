@@ -427,7 +427,7 @@ def test_a_tokenizer_with_prefix_space_can_be_retrained():
 
 @pytest.fixture(scope="module")
 def large(tmp_path_factory):
-    """A tokenizer of more than 100,000 entries, for which transformers looks at the split pattern, and its folder."""
+    """A tokenizer of more than 100,000 tokens, whose split pattern transformers examines, and its folder."""
     merges, folder = [("ч", "и"), ("чи", "т")], tmp_path_factory.mktemp("large")
     vocab = base_vocab(["<pad>"], [*map(chr, range(0x20, 0xD800)), *map(chr, range(0x20000, 0x2C000))], merges)
     assert len(vocab) > 100_000

@@ -195,7 +195,7 @@ def test_metadata_of_an_older_version_keep_the_required_strings():
 
 @pytest.mark.parametrize("taker", [MwSTrainer, Settings])
 def test_the_signature_shows_plain_types_and_defaults(taker: Any):
-    """An editor shows it: names, types and defaults on a few lines; what each setting does stands in the docstring."""
+    """An editor shows names, types and defaults on a few lines; the docstring describes each setting."""
     parameters = inspect.signature(taker).parameters
     assert {*SETTINGS} <= {*parameters} and len(str(inspect.signature(taker))) < 1_200
     assert str(parameters["vocab_size"]) == "vocab_size: 'int | None' = None"
@@ -222,7 +222,7 @@ def test_a_trainer_from_metadata_makes_the_same_tokenizer():
 
 
 def test_the_share_of_split_positions_is_that_of_the_tokenizer():
-    """Without compositions each form is cut as the morphs left it; words of small letters have no variant."""
+    """Without compositions each form is split by the morph merges; lowercase words have no variant."""
     forms = sorted({form for form in FORMS if form.isalpha() and form.islower()})
     counts = WordCounts.from_mapping({" " + form: 1 for form in forms}, pattern=DEFAULT_PATTERN)
     trainer = quiet(vocab_size=500, composition=0)
@@ -234,7 +234,7 @@ def test_the_share_of_split_positions_is_that_of_the_tokenizer():
 
 
 def test_finer_granularity_splits_more():
-    """Each step cuts more places, and about as many as asked for where evidence passes one half."""
+    """Each step splits at more positions, and evidence is above one half at about the requested share."""
     counts, tokens = WordCounts.from_mapping({" " + w: 1 for w in FORMS}, pattern=DEFAULT_PATTERN), []
     for granularity in (0.05, 0.1, 0.3):
         trainer = quiet(n_merges=1500, composition=0, granularity=granularity)
@@ -249,7 +249,7 @@ def test_finer_granularity_splits_more():
 
 
 def frequencies(words: dict[str, int], merges: list[tuple[str, str]], types: bool) -> list[int]:
-    """How often each pair stands in the words when its turn comes, by replaying the merges."""
+    """The occurrences of each pair in the words when it is merged, by replaying the merges."""
     cut = {word: list(word) for word in words}
     found = []
     for left, right in merges:

@@ -128,7 +128,7 @@ def surgeries(folder):
 
 
 def renamed(old, new, ids):
-    """New id -> old id of what the map keeps, checked by the tokens themselves."""
+    """The old id by new id of the kept tokens, checked by the tokens themselves."""
     kept = {number: index for index, number in ids.items() if number is not None}
     assert all(old.convert_ids_to_tokens(index) == new.convert_ids_to_tokens(number) for number, index in kept.items())
     return kept
@@ -175,7 +175,7 @@ def test_rows_follow_the_map_and_padding_its_rule_in_files_as_in_memory(
 
 @pytest.mark.parametrize("nested", [False, True])
 def test_a_config_without_the_size_of_the_vocabulary_gets_it(folder, tmp_path, nested):
-    """transformers 4 leaves out of the config of a part what is the default of its class, as in Gemma 3."""
+    """transformers 4 omits defaults of the class from the config of a part, as in Gemma 3."""
     directory, _ = make(tmp_path, "model", base=folder / "base")
     settings = json.loads((directory / "config.json").read_text(encoding="utf-8"))
     del settings["vocab_size"]
@@ -281,7 +281,7 @@ def test_words_of_a_word_piece_tokenizer_spell_tokens_with_a_space():
 
 
 class WithHead(LlamaForCausalLM):
-    """A class of a user's own, whose instances a config alone does not make."""
+    """A class of the user, whose instances cannot be made from only a config."""
 
     def __init__(self, config, width):
         super().__init__(config)
@@ -660,7 +660,7 @@ def test_check_compares_embeddings_with_ids(folder, tmp_path):
 @pytest.mark.parametrize("make", [llama3_like, gpt2_like, llama2_like, gemma_like, metaspace_like])
 @pytest.mark.parametrize("piece", [" walk", "walking", "жук", "ж", " ж", "¶¶", "ж".encode()[:1]])
 def test_old_tokens_spell_a_new_token_byte_for_byte(make, piece):
-    """None for what a base cannot spell; whatever is told has the very bytes, without a mark of the base's own."""
+    """The result is empty if a base cannot spell the token; all other results have its bytes, without a word mark."""
     spelling = Spelling(make())
     wanted = piece if isinstance(piece, bytes) else piece.encode()
     found = spelling.spell(wanted)
@@ -737,7 +737,7 @@ def test_a_token_with_a_word_mark_begins_at_the_space_that_the_mark_replaces(fol
 
 @pytest.mark.parametrize(("place", "role"), [("config", "pad"), ("file", "pad"), ("file", None)])
 def test_an_added_token_without_a_row_gets_one_with_a_warning(folder, tmp_path, caplog, place, role):
-    """A pad token in the config alone, and one of another name, or a token of no role, in tokenizer.json."""
+    """A pad token that only the config names, and one with another name, or without a role, in tokenizer.json."""
     directory, _ = make(folder, f"rowless-{place}-{role}", dtype=torch.float32)
     if place == "config":
         file = directory / "tokenizer_config.json"

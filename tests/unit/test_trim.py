@@ -40,7 +40,7 @@ def ids(tokenizer: Tokenizer, text: str) -> list[int]:
 
 
 def test_the_parts_of_a_token_are_those_from_which_standard_bpe_makes_it():
-    """The oracle: without the other merges of the same entries, all is cut as before."""
+    """The oracle: without the other merges of the same tokens, every text is split as before."""
     base = base_of("tiktoken")
     parts = last_merges(base)
     ranked = sorted(parts.values(), key=base.merges.index)

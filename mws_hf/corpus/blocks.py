@@ -263,11 +263,8 @@ def text_blocks(
         else:
             stream = text_stream(stream, how)
         by_return = lines and ends_by_return(stream.peek())
-        if is_read_once(name) and _RECORD.match(rest + stream.peek()):
-            _logger.warning(
-                "%s: begins with a JSON record, but is read as text; for JSON lines give --column NAME (in Python: "
-                "column=NAME)", name,
-            )  # fmt: skip
+        if is_read_once(name):
+            _warn_of_stream(name, rest + stream.peek())
         while not last:
             room = max(size, 2 * len(rest))
             buffer, stop = _filled(stream, rest, room)
@@ -286,6 +283,18 @@ def text_blocks(
                 yield block
                 line += len(block) if lines else _count_lines(block.data)
                 byte += point
+
+
+def _warn_of_stream(name: PathLike, start: bytes) -> None:
+    """Warn if standard input or a pipe, which nobody examined before, is empty or seems to be JSON lines."""
+    if not start:
+        _logger.warning("%s: is empty", name)
+    elif _RECORD.match(start):
+        _logger.warning(
+            "%s: begins with a JSON record, but is read as text; for JSON lines give --column NAME (in Python: "
+            "column=NAME)",
+            name,
+        )
 
 
 def _filled(stream: Any, rest: bytes, room: int) -> tuple[bytearray, int]:

@@ -405,8 +405,9 @@ def _named_files(source: Any, call: str) -> list[str] | None:
             raise MwSError(f"a list of files contains {type(strange).__name__}; give only names of files")
         return expand_paths(source)
     if any(map(_like_a_path, first)) or not any(len(item.split()) > 1 or _UNSPACED.search(item) for item in first):
+        example = next((item for item in first if not names_file(item)), first[0])
         raise MwSError(
-            f"a list of strings such as {quoted(first[0])} names no file and may not be texts: check the names, "
+            f"a list of strings such as {quoted(example)} names no file and may not be texts: check the names, "
             f"or call {call} for texts"
         )
     return None

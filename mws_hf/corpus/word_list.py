@@ -21,6 +21,7 @@ import pyarrow.compute as pc
 
 from mws_hf.corpus.blocks import Columns, arrow_block
 from mws_hf.corpus.counts import WordCounts
+from mws_hf.corpus.counts_file import check_total
 from mws_hf.corpus.files import PathLike, Reading, expand_paths
 from mws_hf.corpus.kinds import kind_of
 from mws_hf.corpus.octets import stored_lines
@@ -202,6 +203,7 @@ def _counted(forms: Iterable[tuple[str, int]], splitter: Splitter) -> WordCounts
             form = " " + form
         for pretoken in split(form, splitter.pattern):
             totals[pretoken] += count
+    check_total(sum(totals.values()))
     return WordCounts.from_mapping(totals, pattern=splitter.pattern, normalization=splitter.normalization)
 
 

@@ -291,6 +291,13 @@ def test_json_lines_of_standard_input_that_are_read_as_text_are_a_warning(text, 
     assert done.returncode == 0 and not done.stderr and "3 in all" in done.stdout
 
 
+@pytest.mark.parametrize("text", ["", "\ufeff"])
+def test_standard_input_that_is_empty_is_a_warning(text, tmp_path):
+    (tmp_path / "a.txt").write_text("one")
+    done = mws("count", "-", "a.txt", "-o", "c", cwd=tmp_path, stdin=text)
+    assert done.returncode == 0 and "-: is empty" in done.stderr and "1 in all" in done.stdout
+
+
 def test_a_text_that_begins_with_a_brace_is_no_json(tmp_path):
     for number, text in enumerate(["{one} two\n", '{"one" two}\n', "{\n}\n"]):
         assert not mws("count", "-", "-o", tmp_path / str(number), stdin=text).stderr

@@ -794,6 +794,7 @@ def test_files_however_named(tmp_path, monkeypatch):
     for source in ("*.txt", tmp_path / "*.txt", ["*.txt"], [str(path) for path in paths], ["0.txt", *paths[1:]]):
         assert trained(source) == expected
     refused("no such file", trained, ["0.txt", "a mistyped name.txt"])
+    refused("such as 'a mistyped name' names no file", trained, ["0.txt", "a mistyped name"])
     refused("give files as a list", trained, tmp_path.glob("*.txt"))
     refused("a folder; give a glob", expand_paths, tmp_path)
 
@@ -933,6 +934,13 @@ def test_word_lists_know_marks_encodings_and_compression(ending, encoding, tmp_p
     given = encoding.removesuffix("-sig")
     assert read_word_list(path, encoding=given) == count_mapping({"кот": 3, "кое-кто": 2})
     assert mws("count", "--word-list", path, "--encoding", given, "-o", tmp_path / "c").returncode == 0
+
+
+@pytest.mark.parametrize("lines", [[f"кот\t{10**20}\n"], [f"кот\t{2**63 - 1}\n", "пёс\t1\n"]])
+def test_counts_of_a_list_that_exceed_64_bits_are_an_error(lines, tmp_path):
+    path = written(tmp_path / "a.tsv", "".join(lines))
+    refused("add up to .* more than a 64-bit integer", read_word_list, path)
+    refused("add up to .* more than a 64-bit integer", count_mapping, {"кот": 10**20})
 
 
 # Texts given twice

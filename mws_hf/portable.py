@@ -112,6 +112,8 @@ DEFAULTS = {
     "clean_up_tokenization_spaces": False,
 }
 """The values that both classes give to transformers if the user gives none; all of them are saved."""
+_CHANGEABLE = {"padding_side": "right", "truncation_side": "right", "split_special_tokens": False}
+"""Attributes that can be changed after loading, which transformers would not save, and their defaults."""
 
 
 def home_of(tokenizer_file: str | os.PathLike[str] | None) -> str | None:
@@ -337,9 +339,9 @@ class PortableMixin:
             (directory / name).unlink(missing_ok=True)
         config = load_json(directory / CONFIG_FILE)
         config["model_specific_special_tokens"] = self._tokens_by_name()
-        for side in ("padding_side", "truncation_side"):  # transformers keeps only the sides given at loading
-            if getattr(own, side) != getattr(type(own), side):
-                config[side] = getattr(own, side)
+        for name, usual in _CHANGEABLE.items():
+            if getattr(own, name) != usual:
+                config[name] = getattr(own, name)
         written = write_files(directory, backend, config, more)
         return tuple(file for file in dict.fromkeys((*files, *map(str, written))) if Path(file).is_file())
 
@@ -378,12 +380,8 @@ class PortableMixin:
 
     def _tokens_by_name(self) -> dict[str, str]:
         """Return the special tokens that have names of their own, such as ``image_token``."""
-        own: Any = self
-        return {
-            name: token
-            for name, token in own.special_tokens_map.items()
-            if name not in ROLE_NAMES and isinstance(token, str)
-        }
+        named = cast("Any", self).special_tokens_map.items()
+        return {name: token for name, token in named if name not in ROLE_NAMES and isinstance(token, str)}
 
     def _kept_files(self) -> dict[str, bytes]:
         """Return the files of the training from the folder of a loaded tokenizer, if its merges have not changed.

@@ -250,14 +250,16 @@ def test_padding_with_a_token_that_is_only_named_is_an_error(make):
 
 
 @pytest.mark.parametrize("make", [small_fast, small_slow])
-def test_sides_that_are_changed_later_are_saved(make, tmp_path):
-    for padding, truncation in (("left", "right"), ("right", "left"), ("right", "right")):
+def test_settings_that_are_changed_later_are_saved(make, tmp_path):
+    for padding, truncation, split in (("left", "right", True), ("right", "left", False), ("right", "right", True)):
         tokenizer = make()
-        tokenizer.padding_side, tokenizer.truncation_side = padding, truncation
+        tokenizer.padding_side, tokenizer.truncation_side, tokenizer.split_special_tokens = padding, truncation, split
         tokenizer.save_pretrained(tmp_path)
         for kind in (type(tokenizer), AutoTokenizer):
             loaded = kind.from_pretrained(tmp_path)
             assert (loaded.padding_side, loaded.truncation_side) == (padding, truncation)
+            assert (len(loaded.encode("<|user|>")) > 1) == split
+            assert loaded.encode("the<|user|>") == tokenizer.encode("the<|user|>")
 
 
 def test_empty_constructors_are_lossless():

@@ -428,7 +428,7 @@ class PortableMixin:
         if trouble or os.path.isfile(pretrained_model_name_or_path):  # transformers takes a file for a repository
             kwargs["local_files_only"] = True
         folder = Path(pretrained_model_name_or_path, kwargs.get("subfolder") or "")
-        if (file := folder / TOKENIZER_FILE).is_file():
+        if os.path.lexists(file := folder / TOKENIZER_FILE):
             read_spec(file)  # some damaged files crash the library
             check_settings(folder)  # transformers would raise unspecific errors for values of a wrong type
         try:

@@ -31,7 +31,7 @@ from mws_hf.kernels import Longs
 from mws_hf.surgery.ids import renumbered_config
 from mws_hf.text.capitals import MARKER, restore_capitals
 from mws_hf.text.symbols import BYTE_TOKENS, bytes_of, to_byte_level
-from mws_hf.tokenizer.backend import check_added
+from mws_hf.tokenizer.backend import HIGHEST_ID, check_added
 from mws_hf.tokenizer.file import content_of, load_json, load_settings, read_spec, roles_in
 from mws_hf.tokenizer.layout import (
     ADDED_FILE,
@@ -72,7 +72,8 @@ def read_ids(file: Path) -> dict[int, int | None]:
     ids: dict[int, int | None] = {}
     owners: dict[int, int] = {}
     for old, new in content.items():
-        if not old.isdecimal() or not (new is None or type(new) is int and new >= 0):
+        is_new_id = new is None or (type(new) is int and 0 <= new <= HIGHEST_ID)
+        if not (old.isdecimal() and int(old[:20]) <= HIGHEST_ID and is_new_id):
             raise MwSError(f"{file}: {old!r}: {new!r} is not a pair of ids; trim or extend the base again")
         ids[int(old)] = new
         if new is not None and owners.setdefault(new, int(old)) != int(old):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -47,7 +48,7 @@ def load_json(path: Path) -> Any:
     """
     text = _text_of(path)
     try:
-        return json.loads(text)
+        value = json.loads(text)
     except json.JSONDecodeError as error:
         raise MwSError(
             f"{path}:{error.lineno}: not valid JSON ({error.msg}): truncated or damaged; save again"
@@ -56,6 +57,12 @@ def load_json(path: Path) -> Any:
         raise MwSError(f"{path}: nested too deeply to be a tokenizer's file; save it again") from error
     except ValueError as error:  # a number of more digits than Python reads
         raise MwSError(f"{path}: a number that cannot be read ({first_line(error)}); save it again") from error
+    try:
+        if "\\ud" in text.lower():
+            json_text(value).encode()
+    except UnicodeEncodeError as error:
+        raise MwSError(f"{path}: contains half of a character ({error.object[error.start]}); save it again") from error
+    return value
 
 
 def _text_of(path: Path) -> str:
@@ -63,9 +70,14 @@ def _text_of(path: Path) -> str:
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise MwSError(f"{path}: cannot be read ({error.strerror}); check the path") from error
+        reason = "it is a broken link" if path.is_symlink() and not path.exists() else error.strerror
+        raise MwSError(f"{path}: cannot be read ({reason}); check the path") from error
     if problem := pointer_problem(content[:1024]):
         raise MwSError(f"{path}: {problem}")
+    if content.startswith(BOM_UTF8):  # with it, neither tokenizers nor transformers reads the file
+        raise MwSError(f"{path}: begins with a byte order mark; save it as UTF-8 without one")
+    if not content.strip():
+        raise MwSError(f"{path}: is empty; save it again")
     try:
         return content.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError as error:
@@ -78,7 +90,7 @@ def load_settings(path: Path) -> dict[str, Any]:
     Raises:
         MwSError: it cannot be read, is damaged, or has a value of another type than in `shapes.SHAPES`.
     """
-    settings = load_json(path) if path.is_file() else {}
+    settings = load_json(path) if os.path.lexists(path) else {}
     if not isinstance(settings, dict):
         raise MwSError(f"{path}: not a JSON object of settings; save the tokenizer again")
     check_shape(settings, SHAPES.get(path.name, {}), str(path))
@@ -184,7 +196,7 @@ def check_directory(name: str | os.PathLike[str]) -> None:
         return
     directory = path if path.is_dir() else path.parent
     check_settings(directory)
-    if not (directory / TOKENIZER_FILE).is_file():
+    if not os.path.lexists(directory / TOKENIZER_FILE):
         raise_no_vocabulary(str(directory))
     open_file(directory / TOKENIZER_FILE)
 

@@ -200,8 +200,8 @@ def segment_words(source: Any, words: Sequence[str], *, isolated: Isolated = "sp
 def _open_directory(place: Path, name: str, by_class: bool) -> Opened:
     """Open the tokenizer of a folder; raise MwSError if it has none, or a damaged one."""
     file, config = place / TOKENIZER_FILE, place / CONFIG_FILE
-    if file.is_file():
-        if not by_class or not config.is_file() or "auto_map" in load_settings(config):
+    if os.path.lexists(file):  # a broken link, too, so that the error names it
+        if not by_class or not os.path.lexists(config) or "auto_map" in load_settings(config):
             return Opened(name, open_file(file), place=place)
         read_spec(file)  # whatever class reads it
     elif not config.is_file() and not (place / MODEL_FILE).is_file():

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -64,7 +65,7 @@ def read_record(directory: Path, backend: Tokenizer) -> dict[str, Any]:
     Raises:
         MwSError: the file is damaged, or a value has another type than in `shapes.RECORD`.
     """
-    record = load_json(directory / FILE) if (directory / FILE).is_file() else None
+    record = load_json(directory / FILE) if os.path.lexists(directory / FILE) else None
     if not isinstance(record, dict) or record.get("merges") != merges_digest(backend):
         return {}
     check_shape(record, RECORD, str(directory / FILE))

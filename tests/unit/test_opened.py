@@ -399,12 +399,13 @@ def test_a_tokenizer_is_rejected_wherever_it_is_read(name, tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "not valid JSON"),
+        ("", "is empty"),
         ("[" * 100_000, "nested too deeply"),
         ("[]", "not a JSON object"),
         ('{"model": {"vocab": {"a": ' + "9" * 6000 + "}}}", "a number that cannot be read"),
         ('{"model": ', "not valid JSON"),
-        ('"\\ud800"', "not a JSON object"),
+        ('"\\ud800"', "half of a character"),
+        ("5", "not a JSON object"),
     ],
 )
 def test_json_that_is_not_a_tokenizer_is_rejected(text, message, tmp_path):
@@ -444,6 +445,12 @@ DAMAGES = {
     "a configuration of null": ("tokenizer_config.json", "null", CONFIG + ": not a JSON object"),
     "a configuration of a list": ("tokenizer_config.json", "[]", CONFIG + ": not a JSON object"),
     "a deep configuration": ("tokenizer_config.json", "[" * 100_000, CONFIG + ": nested too deeply"),
+    "a byte order mark": ("tokenizer.json", "\ufeff" + WHOLE, r"tokenizer\.json: begins with a byte order mark"),
+    "a configuration with a byte order mark": ("tokenizer_config.json", "\ufeff{}", CONFIG + ": begins with a byte"),
+    "an empty configuration": ("tokenizer_config.json", "\n", CONFIG + ": is empty"),
+    "half of a character": ("tokenizer_config.json", '{"eos_token": "\\ud83d"}', "half of a character .*ud83d"),
+    "a broken link": ("tokenizer.json", Path("gone"), r"tokenizer\.json: cannot be read .it is a broken link"),
+    "a configuration that is a broken link": ("tokenizer_config.json", Path("gone"), CONFIG + ": cannot be read"),
     "no tokenizer": ("tokenizer.json", None, r"has no tokenizer\.json"),
 }
 
@@ -454,8 +461,10 @@ def test_a_damaged_file_is_named(damage: str, tmp_path: Path):
     folder.mkdir()
     (folder / "tokenizer.json").write_text(WHOLE, encoding="utf-8")
     name, content, message = DAMAGES[damage]
-    if content is None:
-        (folder / name).unlink()
+    if content is None or isinstance(content, Path):
+        (folder / name).unlink(missing_ok=True)
+        if content is not None:
+            (folder / name).symlink_to(content)
     else:
         (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
     for load in (

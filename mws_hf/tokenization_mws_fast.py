@@ -312,7 +312,7 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
         for kept in ("chat_template", "model_max_length", "padding_side", "truncation_side"):
             setattr(new, kept, copy.deepcopy(getattr(self, kept)))
         plain = [token for token in self.added_tokens_decoder.values() if not token.special]
-        new.add_tokens([token for token in plain if token.content not in new.get_vocab()])
+        new.add_tokens(plain)
         if (processor := Spec.of(self.backend_tokenizer).raw["post_processor"]) is not None:
             from mws_hf.surgery.ids import renumbered_processor  # imported here, because only retraining needs it
 

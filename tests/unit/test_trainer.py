@@ -328,6 +328,17 @@ def test_a_loaded_tokenizer_is_retrained_with_one_token_per_id(alphabet, tmp_pat
         assert new.decode(new.encode(text)) == text
 
 
+@pytest.mark.parametrize("alphabet", ["bytes", "characters"])
+def test_retraining_keeps_added_tokens_that_text_contains(alphabet):
+    first = quiet(vocab_size=300, alphabet=alphabet).train_from_iterator(["ab ba"])
+    first.add_tokens(["a", "ba", "<tag>"])
+    new = first.train_new_from_iterator(["ab abba baba"] * 9, 320)
+    for tokenizer in (first, new):
+        assert [token.strip(" Ġ") for token in tokenizer.tokenize("ab ba<tag>")] == ["a", "b", "", "ba", "<tag>"]
+    assert {"a", "ba", "<tag>"} <= new.get_added_vocab().keys()
+    assert sorted(new.get_vocab().values()) == list(range(len(new)))
+
+
 # the largest sum of letters that may be weighed, for compositions without a price
 LARGEST = (2**62 - 1) // 256
 

@@ -387,7 +387,8 @@ def test_every_command_that_scores_on_gold_reports_omitted_lines(tmp_path):
     done = mws("compare", text, "--gold", gold, "--systems", "characters", "--vocab-size", "300", "-o", out)
     lacks = "1 of 3 lines left out; only one or two boundaries per word are marked"
     assert done.returncode == 0 and f"part: {lacks}" in done.stderr
-    assert f"## part (2 words; {lacks}" in (out / "results.md").read_text(encoding="utf-8")
+    page = (out / "results.md").read_text(encoding="utf-8")
+    assert f"## part (2 words; {lacks}" in page and "p (Wilcoxon) compares ten overlapping samples" in page
     evaluated = mws("evaluate", out / "tokenizers/characters", "--gold", gold)
     page = tmp_path / "page.html"
     reported = mws("report", out / "tokenizers/characters", "--gold", gold, "-o", page)

@@ -129,6 +129,7 @@ def learn(
     _check_evidence(evidence, settings)
     give_back()  # memory that counting has freed
     job = LearningJob.plan(counts, settings)
+    _warn_of_unused_settings(job)
     # 1. boundary probabilities inside each word
     evidence = _find_evidence(job, evidence)
     words = CodePoints.of_counts(job.counts)
@@ -317,16 +318,27 @@ def _check_evidence(evidence: Evidence | None, settings: Settings) -> None:
         raise MwSError("evidence= was computed with other settings than this training has; compute it again")
 
 
+def _warn_of_unused_settings(job: LearningJob) -> None:
+    """Warn of settings that are not used, because composition leaves no merges that depend on them."""
+    if job.settings.is_classic:
+        return
+    missing, names, advice = "frequency merges", ["hidden_boundary_price"], "raise"
+    if job.n_morphs == 0:
+        missing, names, advice = "morph merges", ["labels", "granularity", "hidden_boundary_price"], "lower"
+    elif job.composition:
+        return
+    changed = job.settings.changed()
+    if unused := [name for name in names if name in changed]:
+        _logger.warning(
+            "composition leaves no %s, so %s will not be used; %s composition", missing, " and ".join(unused), advice
+        )
+
+
 def _find_evidence(job: LearningJob, given: Evidence | None) -> Evidence | None:
     """Return the given boundary probabilities or compute them; None if no morph merge depends on them."""
     if job.settings.is_classic:
         return None
     if job.n_morphs == 0:  # only compositions: this is plain frequency BPE
-        changed = job.settings.changed()
-        if unused := [name for name in ("labels", "granularity", "hidden_boundary_price") if name in changed]:
-            _logger.warning(
-                "composition leaves no morph merges, so %s will not be used; lower composition", " and ".join(unused)
-            )
         return None
     if given is not None:
         return given

@@ -519,6 +519,13 @@ def test_settings_of_morphs_without_morph_merges_are_a_warning(options, caplog):
     assert "composition leaves no morph merges" in caplog.text and all(name in caplog.text for name in options)
 
 
+def test_a_setting_of_frequency_merges_without_such_merges_is_a_warning(caplog):
+    quiet(n_merges=10, composition=0, granularity=0.12).train_from_iterator([TEXT])
+    assert "composition leaves" not in caplog.text
+    quiet(n_merges=10, composition=0, hidden_boundary_price=0.3).train_from_iterator([TEXT])
+    assert "composition leaves no frequency merges, so hidden_boundary_price will not be used" in caplog.text
+
+
 @pytest.mark.parametrize(
     ("options", "named", "absent"),
     [

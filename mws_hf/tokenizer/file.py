@@ -48,7 +48,7 @@ def load_json(path: Path) -> Any:
     """
     text = _text_of(path)
     try:
-        value = json.loads(text)
+        return json.loads(text)
     except json.JSONDecodeError as error:
         raise MwSError(
             f"{path}:{error.lineno}: not valid JSON ({error.msg}): truncated or damaged; save again"
@@ -57,12 +57,6 @@ def load_json(path: Path) -> Any:
         raise MwSError(f"{path}: nested too deeply to be a tokenizer's file; save it again") from error
     except ValueError as error:  # a number of more digits than Python reads
         raise MwSError(f"{path}: a number that cannot be read ({first_line(error)}); save it again") from error
-    try:
-        if "\\ud" in text.lower():
-            json_text(value).encode()
-    except UnicodeEncodeError as error:
-        raise MwSError(f"{path}: contains half of a character ({error.object[error.start]}); save it again") from error
-    return value
 
 
 def _text_of(path: Path) -> str:
@@ -93,6 +87,10 @@ def load_settings(path: Path) -> dict[str, Any]:
     settings = load_json(path) if os.path.lexists(path) else {}
     if not isinstance(settings, dict):
         raise MwSError(f"{path}: not a JSON object of settings; save the tokenizer again")
+    try:
+        json_text(settings).encode()
+    except UnicodeEncodeError as error:  # transformers could not use it
+        raise MwSError(f"{path}: contains half of a character ({error.object[error.start]}); save it again") from error
     check_shape(settings, SHAPES.get(path.name, {}), str(path))
     return settings
 

@@ -146,7 +146,7 @@ def test_sizes_are_given_as_people_write_them(corpus: Path, tmp_path: Path):
 def test_one_is_singular(tmp_path: Path):
     (tmp_path / "one.txt").write_text("aba", encoding="utf-8")
     done = mws("train", tmp_path / "one.txt", "--n-merges", 1, "--composition", 1, "--output", tmp_path / "t")
-    assert "1 frequency merge (morphs joined to frequent stems and words)" in done.stdout, done.stderr
+    assert "tokens: 1 frequency merge and 258 bytes" in done.stdout, done.stderr
     assert "trained on 1 distinct word in" in done.stdout
 
 

@@ -188,7 +188,7 @@ def test_labels_are_normalized_as_the_text_is():
     assert [label.word for label in Settings(labels=words).labels] == list(words)
     with pytest.raises(MwSError, match="'gözler' is segmented differently"):
         Settings(normalization="nfc", labels=words | {"gözler": "gö zler"})
-    with pytest.raises(MwSError, match="do not spell 'göz'"):  # o and its mark are one character
+    with pytest.raises(MwSError, match="different Unicode forms"):  # o and its mark are one character
         Settings(normalization="nfc", labels={"go\u0308z": ["go", "\u0308z"]})
 
 
@@ -350,7 +350,7 @@ def test_too_few_labels_are_reported_once(tmp_path):
     assert done.returncode == 0
     assert done.stderr.count("labels not used: 2 given, but 5 different words of two or more letters are needed") == 1
     assert "2 of 2 used" not in done.stdout + done.stderr
-    assert re.search(r"at \d+\.\d% because a boundary is probable there \(--granularity\)", done.stdout)
+    assert re.search(r"at \d+\.\d % because a boundary is probable there \(--granularity\)", done.stdout)
     plain = mws("train", "text.txt", "--vocab-size", 300, "--output", "plain", cwd=tmp_path)
     files = [(tmp_path / name / "tokenizer.json").read_bytes() for name in ("t", "plain")]
     assert plain.returncode == 0 and files[0] == files[1]

@@ -286,7 +286,7 @@ def test_a_difference_of_zero_has_an_interval_in_percent():
 @pytest.mark.parametrize(("train", "text"), [(["the"], ["ab"]), (["ab", "ab", "the"], ["ab"]), (["a", "b"], []),
                                              (["a", "b"], [""])])  # fmt: skip
 def test_too_little_text_is_rejected(train, text):
-    with pytest.raises(MwSError, match="at least two other lines"):
+    with pytest.raises(MwSError, match="at least two training lines that are not in that text"):
         ngram_bits(small_fast(), train, text)
 
 

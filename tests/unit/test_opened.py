@@ -404,7 +404,7 @@ def test_a_tokenizer_is_rejected_wherever_it_is_read(name, tmp_path):
         ("[]", "not a JSON object"),
         ('{"model": {"vocab": {"a": ' + "9" * 6000 + "}}}", "a number that cannot be read"),
         ('{"model": ', "not valid JSON"),
-        ('"\\ud800"', "half of a character"),
+        ('{"model": {"vocab": {"\\ud800": 0}}}', "lone surrogate"),
         ("5", "not a JSON object"),
     ],
 )

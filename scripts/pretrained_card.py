@@ -78,20 +78,23 @@ def use(config: Config) -> str:
             "Use this tokenizer for research on Russian morphology: every token is a morph. It was trained on a word "
             "list without frequencies, so texts become long. For a language model, take `mws-ru-32k` instead."
         )
-    names = [LANGUAGES[each] for each in config.groups]
-    listed = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    listed = listing([LANGUAGES[each] for each in config.groups])
     if len(config.groups) > 1:
         said = f"Use this tokenizer for one model that handles {listed}."
     else:
-        size, other = ("large", "16k") if config.name.endswith("32k") else ("small", "32k")
-        opposite = "small" if size == "large" else "large"
+        size, other = ("fewer", "16k") if config.name.endswith("32k") else ("more", "32k")
         said = (
-            f"Use this tokenizer for a language model or a tagger of {listed} text. If your model is {opposite}, take "
-            f"`{config.name[:-3]}{other}` instead."
+            f"Use this tokenizer for a language model or a tagger of {listed} text. If your model has {size} than "
+            f"about 10 million parameters, take `{config.name[:-3]}{other}` instead."
         )
     if any(each in NOVELS for each in config.groups):
         said += " If your text is modern, train a tokenizer on it instead: then the text needs fewer tokens."
     return said
+
+
+def listing(names: Sequence[str]) -> str:
+    """Join names as a sentence lists them, such as "Russian, Finnish and English"."""
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 def comparison(config: Config, row: Mapping[str, Any]) -> str:
@@ -106,7 +109,7 @@ def comparison(config: Config, row: Mapping[str, Any]) -> str:
             f"Compared with {of_same}, text takes {more}. Boundary F1 was not measured, because we have no reference "
             f"segmentations of {LANGUAGES[config.groups[0]]}."
         )
-    elif len(config.groups) == 1:
+    elif len(config.groups) == 1 or len(ours["f1"]) == 1:
         first = next(iter(ours["f1"]))
         said = (
             f"It splits words at morpheme boundaries more often than {of_same} (F1 {ours['f1'][first]:.2f} instead of "
@@ -114,9 +117,9 @@ def comparison(config: Config, row: Mapping[str, Any]) -> str:
         )
     else:
         better, total = sum(ours["f1"][gold] > bpe["f1"][gold] for gold in ours["f1"]), len(ours["f1"])
-        share = {1: "the one language", total: f"all {total} languages"}.get(better, f"{better} of {total} languages")
+        share = "both" if better == total == 2 else f"all {total}" if better == total else f"{better} of {total}"
         said = (
-            f"It splits words at morpheme boundaries more often than {of_same} in {share} "
+            f"It splits words at morpheme boundaries more often than {of_same} in {share} languages "
             f"with reference segmentations (mean F1 {fmean(ours['f1'].values()):.2f} instead of "
             f"{fmean(bpe['f1'].values()):.2f}), and text takes {more}."
         )
@@ -252,13 +255,11 @@ def limits(config: Config, row: Mapping[str, Any]) -> list[str]:
         )
     if old := [LANGUAGES[each] for each in config.languages if each in NOVELS and not config.of_lexicon]:
         said.append(
-            f"The text in {', '.join(old)} is literature from before 1950. Names, technology and slang of today "
+            f"The text in {listing(old)} is literature from before 1950. Names, technology and slang of today "
             "therefore take more tokens."
         )
     if few := [LANGUAGES[each] for each in ("fi", "tr") if each in config.groups]:
-        said.append(
-            f"There are only a few megabytes of {' and '.join(few)} text, and much of it is software documentation."
-        )
+        said.append(f"There are only a few megabytes of {listing(few)} text, and much of it is software documentation.")
     if "code" in config.groups:
         said.append("The code is Python and some C. Other programming languages take more tokens.")
     if config.of_lexicon:

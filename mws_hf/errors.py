@@ -162,7 +162,19 @@ class SettingError(MwSError):
 
     def __init__(self, name: str, value: object, problem: str) -> None:
         self.name, self.value, self.problem = name, value, problem
-        super().__init__(f"{name}={quoted(value, 200 if isinstance(value, str) else 60)} {problem}")
+        shown = "" if _holds_objects(value) else f"={quoted(value, 200 if isinstance(value, str) else 60)}"
+        super().__init__(f"{name}{shown} {problem}")
+
+    def of_option(self, option: str) -> str:
+        """Return the message for a setting that was given as an option of a command."""
+        if _holds_objects(self.value):
+            return f"{option} {self.problem}"
+        return f"{option} {self.value if isinstance(self.value, str) else quoted(self.value)} {self.problem}"
+
+
+def _holds_objects(value: object) -> bool:
+    """Return whether a value contains objects of this package, such as labeled words, which no user typed."""
+    return isinstance(value, (list, tuple)) and any(type(item).__module__.startswith("mws_hf.") for item in value)
 
 
 def check_count(name: str, value: object, least: int = 1) -> None:

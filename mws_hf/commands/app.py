@@ -19,7 +19,7 @@ from types import FrameType, ModuleType
 from typing import TYPE_CHECKING
 
 import mws_hf
-from mws_hf.errors import STOPPING_SIGNALS, MwSError, SettingError, Terminated, ending, quoted
+from mws_hf.errors import STOPPING_SIGNALS, MwSError, SettingError, Terminated, ending
 
 if TYPE_CHECKING:
     from mws_hf.commands.parser import Parser
@@ -97,8 +97,7 @@ def _run(name: str, arguments: Sequence[str]) -> None:
     except SettingError as error:
         from mws_hf.commands.options import option_of
 
-        value = error.value if isinstance(error.value, str) else quoted(error.value)
-        raise MwSError(f"{option_of(error.name)} {value} {error.problem}") from error
+        raise MwSError(error.of_option(option_of(error.name))) from error
     except KeyboardInterrupt as interrupt:
         said, code = ending(interrupt)
         again = "; run the same command again to resume" if name in RESUMED else ""

@@ -18,6 +18,7 @@ from mws_hf import MwSTrainer
 from mws_hf.commands.apostrophes import apostrophe_notice
 from mws_hf.commands.app import COMMANDS, parser_of
 from mws_hf.corpus.counting import count_documents
+from mws_hf.errors import SettingError
 from mws_hf.learn.defaults import (
     DEFAULT_COMPOSITION,
     DEFAULT_GRANULARITY,
@@ -80,11 +81,15 @@ def test_errors_name_options_as_they_are_typed(text: Path, tmp_path: Path, optio
         assert word not in error
 
 
-def test_a_long_value_is_shortened_in_the_error(text: Path, tmp_path: Path):
+def test_labeled_words_are_not_printed_as_objects_in_the_error(text: Path, tmp_path: Path):
     labels = tmp_path / "labels.tsv"
     labels.write_text("".join(f"stem{chr(n)}s\tstem{chr(n)} s\n" for n in range(0x430, 0x450)), encoding="utf-8")
     code, _, error = mws("train", text, "-o", tmp_path / "t", "--labels", labels, "--criterion", "classic")
-    assert code == 2 and "--labels" in error and "belongs to the contextual criterion" in error and len(error) < 300
+    assert (
+        code == 2 and "--labels belongs to the contextual criterion; leave it out" in error and "GoldWord" not in error
+    )
+    with pytest.raises(SettingError, match="^labels belongs to the contextual criterion; leave it out$"):
+        MwSTrainer(criterion="classic", labels=[("cats", "cat s")])
 
 
 def test_export_asks_for_a_format_and_lists_them(tmp_path: Path):

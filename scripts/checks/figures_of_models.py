@@ -167,7 +167,8 @@ def larger_models_in_hungarian() -> Figures:
     yield from gain("ladder.hun.compute.unigram", matched["against"][UNIGRAM])
     yield from changes_by_rate("ladder.hun.rate", "hun-5m")
     (at_32k,) = where(models("hun-5m"), vocabulary=32_000, system="mws", flop_matched=False)
-    yield from gain("ladder.hun.bpe.32k", at_32k["against"][BPE])
+    for name, baseline in (("bpe", BPE), ("unigram", UNIGRAM)):
+        yield from gain(f"ladder.hun.{name}.32k", at_32k["against"][baseline])
 
 
 def capitals() -> Figures:

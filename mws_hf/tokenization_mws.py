@@ -106,8 +106,9 @@ def _unknown_part(backend: Tokenizer, kind: Alphabet) -> str | None:
         spelled = [normal[start:end] for _, (start, end) in pieces]
         if [piece for piece, _ in pieces] != ([*map(to_byte_level, spelled)] if kind == "bytes" else spelled):
             return "pre_tokenizer"
-        encoded = plain.encode(text, add_special_tokens=False)
-        if join_tokens(encoded.tokens, kind) != plain.decode(encoded.ids, skip_special_tokens=False):
+        ids = plain.encode(text, add_special_tokens=False).ids
+        tokens = map(plain.id_to_token, ids)  # those of the encoding include white space that `lstrip` takes away
+        if join_tokens(tokens, kind) != plain.decode(ids, skip_special_tokens=False):
             return "decoder"
     return None
 

@@ -330,6 +330,8 @@ class Saved(Kind):
         datasets = needed("datasets", f"{self.place}: this folder of a saved dataset")
         try:
             return datasets.load_from_disk(self.place)
+        except IndexError as error:  # a dataset without rows is saved without a table
+            raise Fault("contains no rows; leave it out, or save a dataset with rows") from error
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise Fault(
                 f"is not a folder that `save_to_disk` wrote, or is damaged ({first_line(error)}); save it again"

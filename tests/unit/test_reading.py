@@ -219,6 +219,14 @@ def test_documents_of_every_file(backend, tmp_path, name):
         assert ids(backend, path, tmp_path / "ids", **options) == rust_ids(backend, TEXTS)
 
 
+def test_a_saved_dataset_without_rows_is_an_error(tmp_path):
+    dataset([]).save_to_disk(tmp_path / "empty")
+    pytest.importorskip("datasets").DatasetDict(train=dataset([])).save_to_disk(tmp_path / "one")
+    for place in "empty", "one/train":
+        with pytest.raises(MwSError, match=f"{place}: contains no rows; leave it out"):
+            count_files(tmp_path / place)
+
+
 @pytest.mark.parametrize("name", ["x.parquet", "x.arrow", "saved dataset"])
 def test_a_column_without_any_value_is_empty_documents(backend, tmp_path, name):
     empty = pa.table({"text": pa.nulls(3)})  # the type that a writer chooses when no value says another one

@@ -299,6 +299,20 @@ def test_both_classes_find_added_tokens_alike_but_for_two_kinds(normalization, s
 
 
 @pytest.mark.parametrize("alphabet", ["characters", "bytes"])
+@pytest.mark.parametrize(
+    ("token", "flags"), [("12", {"lstrip": True}), ("b", {"lstrip": True}), (".", {"rstrip": True})]
+)
+def test_the_slow_class_loads_short_added_tokens_that_take_spaces(tmp_path, alphabet, token, flags):
+    fast = small_fast(alphabet=alphabet)
+    fast.add_tokens([AddedToken(token, **flags)])
+    fast.save_pretrained(tmp_path)
+    slow = MwSTokenizer.from_pretrained(tmp_path)
+    for text in ("ab. 12\n c", "a b", "чит  12 b\n"):
+        assert slow.encode(text) == fast.encode(text)
+        assert slow.decode(slow.encode(text)) == fast.decode(fast.encode(text))
+
+
+@pytest.mark.parametrize("alphabet", ["characters", "bytes"])
 def test_split_special_tokens_splits_special_tokens_only_in_both_classes(alphabet):
     both = [make(alphabet=alphabet) for make in (small_fast, small_slow)]
     for tokenizer in both:

@@ -47,7 +47,7 @@ def explain_pair(
         The pair with its counts and terms.
 
     Raises:
-        MwSError: a part is neither a character of the corpus nor the product of a merge.
+        MwSError: a part is neither a letter of the training words nor a token that a merge makes.
 
     >>> words = SymbolCorpus.from_words(["читать", "читал", "читка", "писать", "писал"])
     >>> found = explain_pair(words, "ч", "и")
@@ -59,7 +59,10 @@ def explain_pair(
         merges = learn_classic(corpus, NO_LIMIT, settings, MergeLimits(show_progress=show_progress)).merges
         products = ["".join(pair) for pair in merges]
         if absent := sorted(made.difference(products)):
-            raise MwSError(f"{left!r} + {right!r}: {absent[0]!r} is neither a character nor a product; choose others")
+            raise MwSError(
+                f"{left!r} + {right!r}: {absent[0]!r} is neither a letter of the training words nor a token that a "
+                "merge makes; give other parts, or other words"
+            )
         working.apply(merges[: max(map(products.index, made)) + 1])
     return _explained(working, [(left, right)], settings)[0]
 

@@ -113,7 +113,7 @@ class Settings(Described):
         option=None,
     ).field(())
     required: Sequence[str] = Setting(
-        "Strings that always become tokens; each must be one word to the split pattern, with its leading space.",
+        "Strings that always become tokens. Each must be one word for the split pattern, with its leading space.",
         "none",
         "Their merges come after all others, and replace the last frequency merges. Each string has at most 1,000 "
         "characters.",
@@ -267,7 +267,7 @@ class Settings(Described):
     capitals: Literal["marker"] | None = Setting(
         "Write a marker and the lowercase word instead of a capitalized word, so that both share their tokens.",
         "none, or as in saved counts",
-        "Decoded text has the capital again. Fewer programs read such a tokenizer; see `text.capitals`.",
+        "Decoded text has the uppercase letter again. Fewer programs read such a tokenizer; see `text.capitals`.",
     ).field(None)
     show_progress: bool = Setting(
         "Show progress bars on stderr if it is a terminal.",

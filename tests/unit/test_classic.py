@@ -169,6 +169,7 @@ def test_a_pair_that_never_meets_has_no_terms():
     assert (found["pmi"], found["coefficient"], found["b"]) == (None, 0.0, 0)
 
 
-def test_explaining_an_unknown_part_is_rejected():
-    with pytest.raises(MwSError, match="'щи' is neither"):
-        explain_pair(SymbolCorpus.from_words(["аб", "вг"]), "а", "щи")
+@pytest.mark.parametrize("part", ["щи", "x"])
+def test_explaining_an_unknown_part_is_rejected(part):
+    with pytest.raises(MwSError, match=f"'{part}' is neither a letter of the training words nor a token that a merge"):
+        explain_pair(SymbolCorpus.from_words(["аб", "вг"]), "а", part)

@@ -24,15 +24,7 @@ from mws_hf.tokenizer.file import (
     read_spec,
     write_files,
 )
-from mws_hf.tokenizer.layout import (
-    ADDED_FILE,
-    CONFIG_FILE,
-    EVIDENCE_FILE,
-    MAP_FILE,
-    RECORD_FILE,
-    STALE,
-    TOKENIZER_FILE,
-)
+from mws_hf.tokenizer.layout import ADDED_FILE, CONFIG_FILE, EVIDENCE_FILE, MAP_FILE, RECORD_FILE, STALE, TOKENIZER_FILE
 from mws_hf.tokenizer.shapes import ROLE_NAMES
 from mws_hf.tokenizer.spec import Spec, without_limits
 from mws_hf.tokenizer.training_record import merges_digest, record_bytes
@@ -46,6 +38,10 @@ if TYPE_CHECKING:
     from mws_hf.tokenizer.opened import Opened
 
 logger = logging.getLogger(__name__)
+# transformers 4 warns that a saved tokenizer names another class, the standard one; ours read the whole tokenizer.json
+logging.getLogger("transformers.tokenization_utils_base").addFilter(
+    lambda record: not record.getMessage().endswith(("from is 'MwSTokenizer'.", "from is 'MwSTokenizerFast'."))
+)
 
 
 @dataclass(frozen=True, eq=False)

@@ -748,3 +748,23 @@ def test_tables_in_other_containers_are_read_or_rejected(make):
     for wrong in ("vocabulary.json", list(vocab), 7):
         with pytest.raises(MwSError, match="vocabulary: a .*not a dict of token -> id"):
             make(vocab=wrong, merges=merges)
+
+
+@pytest.mark.parametrize("kind", [MwSTokenizer, MwSTokenizerFast])
+@pytest.mark.parametrize("source", ["mws-fi-32k", "of another class"])
+def test_loading_prints_no_warning_about_the_class_in_any_version_of_transformers(kind, source, tmp_path, caplog):
+    logger = logging.getLogger("transformers")
+    if source == "of another class":
+        source = tmp_path
+        small_fast(**roles()).save_pretrained(source)
+        config = json.loads((source / "tokenizer_config.json").read_text(encoding="utf-8"))
+        config = json.dumps(config | {"tokenizer_class": "GPT2TokenizerFast"})
+        (source / "tokenizer_config.json").write_text(config, encoding="utf-8")
+    logger.addHandler(caplog.handler)
+    try:
+        kind.from_pretrained(source)
+        assert "tokenizer class you load" not in caplog.text
+        logging.getLogger("transformers.tokenization_utils_base").warning("another warning")
+        assert "another warning" in caplog.text
+    finally:
+        logger.removeHandler(caplog.handler)

@@ -83,7 +83,7 @@ def _written_file(path: str | os.PathLike[str]) -> Path:
     target = Path(os.path.realpath(path)) if os.path.islink(path) else Path(path)
     if target.is_dir():
         raise MwSError(f"{path}: is a folder; name a file to write")
-    _check_not_broken_link(target)
+    check_not_broken_link(target, _OTHER_OUTPUT)
     if target.exists() and not target.is_file():
         raise MwSError(f"{path}: is a device or a pipe; name a file to write")
     return target
@@ -107,10 +107,18 @@ def check_name(path: str | os.PathLike[str]) -> None:
         raise MwSError(f"{os.fspath(path)}: no file can have this name, because it {problem}; choose another name")
 
 
-def _check_not_broken_link(path: Path) -> None:
-    """Raise MwSError if an output is a link to nothing, or one of several links that point to each other."""
-    if path.is_symlink() and not path.exists():
-        raise MwSError(f"{path}: is a broken link; remove it, or name another output")
+_OTHER_OUTPUT = "remove it, or name another output"
+
+
+def check_not_broken_link(path: PathLike, advice: str) -> None:
+    """Raise MwSError if a path is a link to nothing, or one of several links that point to each other.
+
+    Args:
+        path: the file or folder that will be read or written.
+        advice: the end of the message, which says what to do.
+    """
+    if os.path.islink(path) and not os.path.exists(path):
+        raise MwSError(f"{path}: is a broken link; {advice}")
 
 
 def check_not_overwriting(outputs: Iterable[PathLike], *inputs: Inputs) -> None:
@@ -151,7 +159,7 @@ def check_output(path: str | os.PathLike[str], *, folder: bool) -> None:
     target = Path(path)
     try:
         target = target if folder else _written_file(path)
-        _check_not_broken_link(target)
+        check_not_broken_link(target, _OTHER_OUTPUT)
         if folder and target.is_file():
             raise MwSError(f"{target}: is a file; name a folder to write")
         place = target if folder else target.absolute().parent

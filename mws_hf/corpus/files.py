@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+from mws_hf.atomic import check_not_broken_link
 from mws_hf.errors import MwSError, nearest
 
 if TYPE_CHECKING:
@@ -117,8 +118,8 @@ def _matching(name: str) -> list[str]:
     if name == STDIN or os.path.exists(name):  # it may be a named pipe or a device, which can be read once
         return [name]
     matches = sorted(glob.glob(name, recursive=True))
-    if broken := next((match for match in matches if not os.path.exists(match)), None):
-        raise MwSError(f"{broken}: is a link to a file that does not exist; remove the link, or restore its file")
+    for match in matches:
+        check_not_broken_link(match, "remove it, or restore its file")
     found = [match for match in matches if os.path.isfile(match)]
     if "**" in name:  # a link to a parent folder would be followed up to forty times
         found = sorted({os.path.realpath(file): file for file in reversed(found)}.values())

@@ -17,8 +17,9 @@ from typing import Any
 
 from tokenizers import Tokenizer
 
-from mws_hf.atomic import json_text, staged
+from mws_hf.atomic import check_not_broken_link, json_text, staged
 from mws_hf.errors import MissingTokenizerError, MwSError, first_line, library_failure, pointer_problem, printable
+from mws_hf.text.symbols import SURROGATE
 from mws_hf.tokenizer.layout import (
     ADDED_FILE,
     CONFIG_FILE,
@@ -61,11 +62,11 @@ def load_json(path: Path) -> Any:
 
 def _text_of(path: Path) -> str:
     """Read a text file, with line feeds as line ends; the MwSError of one that is not UTF-8 names the byte."""
+    check_not_broken_link(path, "remove it, or restore its file")
     try:
         content = path.read_bytes()
     except OSError as error:
-        reason = "it is a broken link" if path.is_symlink() and not path.exists() else error.strerror
-        raise MwSError(f"{path}: cannot be read ({reason}); check the path") from error
+        raise MwSError(f"{path}: cannot be read ({error.strerror}); check the path") from error
     if problem := pointer_problem(content[:1024]):
         raise MwSError(f"{path}: {problem}")
     if content.startswith(BOM_UTF8):  # with it, neither tokenizers nor transformers reads the file
@@ -87,10 +88,8 @@ def load_settings(path: Path) -> dict[str, Any]:
     settings = load_json(path) if os.path.lexists(path) else {}
     if not isinstance(settings, dict):
         raise MwSError(f"{path}: not a JSON object of settings; save the tokenizer again")
-    try:
-        json_text(settings).encode()
-    except UnicodeEncodeError as error:  # transformers could not use it
-        raise MwSError(f"{path}: contains half of a character ({error.object[error.start]}); save it again") from error
+    if found := SURROGATE.search(json_text(settings)):  # transformers could not use it
+        raise MwSError(f"{path}: contains the lone surrogate {found[0]!r}, which is not Unicode text; save it again")
     check_shape(settings, SHAPES.get(path.name, {}), str(path))
     return settings
 

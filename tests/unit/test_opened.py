@@ -448,9 +448,9 @@ DAMAGES = {
     "a byte order mark": ("tokenizer.json", "\ufeff" + WHOLE, r"tokenizer\.json: begins with a byte order mark"),
     "a configuration with a byte order mark": ("tokenizer_config.json", "\ufeff{}", CONFIG + ": begins with a byte"),
     "an empty configuration": ("tokenizer_config.json", "\n", CONFIG + ": is empty"),
-    "half of a character": ("tokenizer_config.json", '{"eos_token": "\\ud83d"}', "half of a character .*ud83d"),
-    "a broken link": ("tokenizer.json", Path("gone"), r"tokenizer\.json: cannot be read .it is a broken link"),
-    "a configuration that is a broken link": ("tokenizer_config.json", Path("gone"), CONFIG + ": cannot be read"),
+    "half of a character": ("tokenizer_config.json", '{"eos_token": "\\ud83d"}', "the lone surrogate .*ud83d"),
+    "a broken link": ("tokenizer.json", Path("gone"), r"tokenizer\.json: is a broken link"),
+    "a configuration that is a broken link": ("tokenizer_config.json", Path("gone"), CONFIG + ": is a broken link"),
     "no tokenizer": ("tokenizer.json", None, r"has no tokenizer\.json"),
 }
 

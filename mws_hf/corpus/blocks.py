@@ -262,7 +262,7 @@ def text_blocks(
             rest, byte = first_bytes(stream)
         else:
             stream = text_stream(stream, how)
-        by_return = lines and ends_by_return(stream.peek())
+        by_return = lines and ends_by_return(rest + stream.peek())
         if is_read_once(name):
             _warn_of_stream(name, rest + stream.peek())
         while not last:

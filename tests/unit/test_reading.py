@@ -371,6 +371,17 @@ def test_standard_input_is_read_by_line_and_rejected_where_closed(tmp_path, monk
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+@pytest.mark.parametrize(
+    ("text", "lines"), [("ab\rcd", ["ab\r", "cd"]), ("\rab", ["\r", "ab"]), ("a\nb\rc\rd", ["a\n", "b\rc\rd"])]
+)
+def test_line_ends_among_the_first_three_bytes_count(text, lines, encoding, tmp_path):
+    path = written(tmp_path / "a.txt", text, encoding)
+    assert documents(path, encoding=encoding) == lines
+    blocks = Source.of(path, Reading(encoding=encoding)).blocks()
+    assert [each for block in blocks for each in block.documents()] == lines
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
 def test_carriage_returns_end_lines_if_there_is_no_line_feed(backend, encoding, tmp_path):
     lines = [f"строка {k}\r" for k in range(300)]
     path = written(tmp_path / "a.txt", "".join(lines), encoding)

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 # transformers 4 warns that a saved tokenizer names another class, the standard one; ours read the whole tokenizer.json
 logging.getLogger("transformers.tokenization_utils_base").addFilter(
-    lambda record: not record.getMessage().endswith(("from is 'MwSTokenizer'.", "from is 'MwSTokenizerFast'."))
+    lambda record: not str(record.msg).endswith(("from is 'MwSTokenizer'.", "from is 'MwSTokenizerFast'."))
 )
 
 

@@ -110,12 +110,12 @@ def check_name(path: str | os.PathLike[str]) -> None:
 _OTHER_OUTPUT = "remove it, or name another output"
 
 
-def check_not_broken_link(path: PathLike, advice: str) -> None:
+def check_not_broken_link(path: PathLike, advice: str = "remove it, or restore its file") -> None:
     """Raise MwSError if a path is a link to nothing, or one of several links that point to each other.
 
     Args:
         path: the file or folder that will be read or written.
-        advice: the end of the message, which says what to do.
+        advice: what to do, at the end of the message; the default is for inputs.
     """
     if os.path.islink(path) and not os.path.exists(path):
         raise MwSError(f"{path}: is a broken link; {advice}")

@@ -119,7 +119,7 @@ def _matching(name: str) -> list[str]:
         return [name]
     matches = sorted(glob.glob(name, recursive=True))
     for match in matches:
-        check_not_broken_link(match, "remove it, or restore its file")
+        check_not_broken_link(match)
     found = [match for match in matches if os.path.isfile(match)]
     if "**" in name:  # a link to a parent folder would be followed up to forty times
         found = sorted({os.path.realpath(file): file for file in reversed(found)}.values())

@@ -62,7 +62,7 @@ def load_json(path: Path) -> Any:
 
 def _text_of(path: Path) -> str:
     """Read a text file, with line feeds as line ends; the MwSError of one that is not UTF-8 names the byte."""
-    check_not_broken_link(path, "remove it, or restore its file")
+    check_not_broken_link(path)
     try:
         content = path.read_bytes()
     except OSError as error:

@@ -85,9 +85,8 @@ def test_labeled_words_are_not_printed_as_objects_in_the_error(text: Path, tmp_p
     labels = tmp_path / "labels.tsv"
     labels.write_text("".join(f"stem{chr(n)}s\tstem{chr(n)} s\n" for n in range(0x430, 0x450)), encoding="utf-8")
     code, _, error = mws("train", text, "-o", tmp_path / "t", "--labels", labels, "--criterion", "classic")
-    assert (
-        code == 2 and "--labels belongs to the contextual criterion; leave it out" in error and "GoldWord" not in error
-    )
+    assert code == 2 and "--labels belongs to the contextual criterion; leave it out" in error and len(error) < 300
+    assert "GoldWord" not in error
     with pytest.raises(SettingError, match="^labels belongs to the contextual criterion; leave it out$"):
         MwSTrainer(criterion="classic", labels=[("cats", "cat s")])
 

@@ -109,11 +109,13 @@ def _training_of(opened: Opened) -> str:
     """Name the settings of a training that differ from the defaults."""
     if not opened.record:
         return "its settings are unknown, so the defaults are used"
-    settings = _settings(opened).changed()
-    listed = [
-        f"{name}={pattern_name(value) if name == 'pattern' else quoted(value)}" for name, value in settings.items()
-    ]
-    return f"trained with {', '.join(listed) or 'default settings'}"
+    settings = _settings(opened)
+    shown = {name: f"{name}={quoted(value)}" for name, value in settings.changed().items()}
+    if "pattern" in shown:
+        shown["pattern"] = f"pattern={pattern_name(settings.split_pattern)}"
+    if "labels" in shown:
+        shown["labels"] = f"labels of {settings.size_of_labels}"
+    return f"trained with {', '.join(shown.values()) or 'default settings'}"
 
 
 def _settings(opened: Opened | None) -> Settings:

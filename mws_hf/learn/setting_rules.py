@@ -208,8 +208,12 @@ class Described:
 
     def __repr__(self) -> str:
         """Write the settings that differ from the defaults, long values shortened."""
-        arguments = ", ".join(f"{name}={quoted(value)}" for name, value in self.changed().items())
+        arguments = ", ".join(self._argument(name, value) for name, value in self.changed().items())
         return f"{self.__class__.__name__}({arguments})"
+
+    def _argument(self, name: str, value: Any) -> str:
+        """Write a setting as an argument for `repr`."""
+        return f"{name}={quoted(value)}"
 
     @classmethod
     def _recorded(cls, criterion: str) -> list[str]:

@@ -34,7 +34,8 @@ from mws_hf.learn.setting_rules import (
 )
 from mws_hf.learn.setting_values import in_one_form, read_label_files
 from mws_hf.text.capitals import with_capitals
-from mws_hf.text.pattern import NAMED_PATTERNS, Digits, compiled, problem_in_tokenizers
+from mws_hf.text.pattern import NAMED_PATTERNS, Digits, compiled, named, problem_in_tokenizers
+from mws_hf.text.phrases import counted
 from mws_hf.text.symbols import (
     BYTE_TOKENS,
     DEFAULT_ALPHABET,
@@ -294,6 +295,14 @@ class Settings(Described):
         if self.alphabet == "bytes":
             check_added_tokens(self.special_tokens)
 
+    def _argument(self, name: str, value: Any) -> str:
+        """Write a setting for `repr`: a known split pattern by its name, and labels by their number."""
+        if name == "pattern" and (known := named(value)):
+            pattern, digits = known
+            unlisted = self.digits is None and NAMED_PATTERNS[pattern] != value
+            return f"pattern={pattern!r}" + f", digits={digits!r}" * unlisted
+        return f"labels=<{self.size_of_labels}>" if name == "labels" else super()._argument(name, value)
+
     def _check_classic(self) -> None:
         if self.criterion == CLASSIC and self.len_norm_factor > self.log_base:
             raise MwSError(
@@ -330,6 +339,12 @@ class Settings(Described):
     def of_evidence(self) -> tuple[Any, ...]:
         """The settings that boundary probabilities depend on, as a tuple to compare."""
         return self.max_types, self.granularity, self.labels
+
+    @property
+    def size_of_labels(self) -> str:
+        """The number of labeled words for a message, such as "20 words"."""
+        by_group = self.labels.values() if isinstance(self.labels, Mapping) else [self.labels]
+        return counted(sum(map(len, by_group)), "word")
 
     @cached_property
     def apart(self) -> Apart:

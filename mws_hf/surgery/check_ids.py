@@ -33,8 +33,8 @@ class Finding(NamedTuple):
 
 REPAIR = "mws check --repair"
 """The command that repairs a folder, for messages."""
-_IN_TEMPLATES = regex.compile(r"<\|[^\s<>|]+\|>")
-"""Special tokens as chat templates write them."""
+_IN_TEMPLATES = regex.compile(r"""<\|[^\s<>|{}+~'"]+\|>""")
+"""Special tokens as chat templates write them, without those that a template puts together, as `<|{{ role }}|>`."""
 
 
 def named_ids(
@@ -100,10 +100,9 @@ def _in_template(directory: Path, settings: Mapping[str, Any], backend: Tokenize
     templates = chat_templates(directory, settings)
     written = {token for template in templates.values() for token in _IN_TEMPLATES.findall(template)}
     if absent := sorted(token for token in written if backend.token_to_id(token) is None):
-        message = (
-            f"the chat template writes {', '.join(absent[:3])}, which is not a token here: it is split into several"
-        )
-        yield Finding("warning", "template-token", message)
+        names = ", ".join(absent[:3]) + ", ..." * (len(absent) > 3)
+        which = "which is not a token here and is" if len(absent) == 1 else "which are not tokens here and are each"
+        yield Finding("warning", "template-token", f"the chat template writes {names}, {which} split into several")
 
 
 def in_some_versions(directory: Path, settings: Mapping[str, Any]) -> Iterator[Finding]:

@@ -170,6 +170,10 @@ class Explanation:
         merges = [f"{step.rank:>7}  {step.left!r} + {step.right!r}  ->  {'·'.join(step.tokens)}" for step in steps]
         return printable("\n".join(merges + [part.lines() for part in self.spelled_words]), keep="\n")
 
+    def __repr__(self) -> str:
+        """Show what `print` shows, because Python and notebooks show a result without `print`."""
+        return str(self)
+
     def __str__(self) -> str:
         return self.text() + f"\n({UNSEEN})" * (False in self.seen)
 

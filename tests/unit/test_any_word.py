@@ -141,6 +141,7 @@ def test_both_classes_segment_and_explain_alike(saved: Path):
     assert fast.segment(["читал", "", text]) == [fast.segment("читал"), [], pieces]
     assert fast.explain(["читал", "писал"]) == [fast.explain("читал"), slow.explain("писал")]
     assert fast.explain("читал") == slow.explain("читал")
+    assert repr(fast.explain("читал")) == str(fast.explain("читал"))
 
 
 def test_an_explanation_is_of_the_tables_that_the_tokenizer_has_now(saved: Path):

@@ -146,6 +146,16 @@ def test_explain_names_only_settings_that_differ_from_the_defaults(text: Path, t
         assert set(listed.split(", ")) == {*filter(None, named.split(", ")), "vocab_size=400"}
 
 
+def test_explain_counts_the_labels_of_the_training(text: Path, tmp_path: Path):
+    lines = ["словами\tслов ами\n", "слово\tслов о\n"]
+    for given in (lines[:1], lines):
+        (tmp_path / "labels.tsv").write_text("".join(given), encoding="utf-8")
+        options = ["--labels", tmp_path / "labels.tsv", "--vocab-size", 400, "-o", tmp_path / "t", "-q", "--force"]
+        assert mws("train", text, *options)[0] == 0
+        _, _, notes = mws("explain", "слово", "--model", tmp_path / "t")
+        assert f"labels of {'1 word' if len(given) == 1 else '2 words'}" in notes and "GoldWord" not in notes
+
+
 def test_a_list_in_which_some_parts_repeat_is_still_a_list_of_words(tmp_path: Path, caplog: pytest.LogCaptureFixture):
     letters = "abcdefghijkl"
     words = [f"{a}{b}{c}" for a in letters for b in letters for c in letters]

@@ -167,6 +167,24 @@ def test_check_compares_all_ids_that_are_named(tmp_path):
     assert spoiled(tmp_path / "right", "config.json", **right) == set()
 
 
+def test_check_names_the_tokens_of_a_chat_template_that_are_missing(tmp_path: Path):
+    special = ["<s>", "<|user|>"]
+    tokens = "<|{{role}}|><|user|>{{'<|'+role+'|>'}}"  # the template puts tokens together, which cannot be checked
+    for number, missing in enumerate([[], ["<|a|>"], ["<|a|>", "<|b|>"], ["<|a|>", "<|b|>", "<|c|>", "<|d|>"]]):
+        folder = tmp_path / str(number)
+        backend = build_backend(*tokenizer_tables(special, ALPHABET, MERGES, "bytes"), special_tokens=special)
+        tokenizer = MwSTokenizerFast(tokenizer_object=backend, bos_token="<s>", eos_token="<s>")
+        tokenizer.chat_template = tokens + "".join(missing)
+        tokenizer.save_pretrained(folder)
+        messages = [finding.message for finding in check(folder).findings]
+        if not missing:
+            assert messages == []
+        else:
+            are = "is not a token here and is" if len(missing) == 1 else "are not tokens here and are each"
+            names = ", ".join(missing[:3]) + (", ..." if len(missing) > 3 else "")
+            assert messages == [f"the chat template writes {names}, which {are} split into several"]
+
+
 CLASSES = {
     "llama3": ("LlamaTokenizerFast", "llama"), "gpt2": ("GPT2TokenizerFast", "gpt2"),
     "gemma": ("GemmaTokenizerFast", "gemma"), "llama2": ("LlamaTokenizerFast", "mistral"),

@@ -26,7 +26,7 @@ from mws_hf.learn.setting_rules import FLAG, Range
 from mws_hf.learn.settings import SETTINGS, Settings
 from mws_hf.learn.vocabulary import choose_alphabet, learn
 from mws_hf.learn.words import CodePoints
-from mws_hf.text.pattern import DEFAULT_PATTERN, GPT4_PATTERN, WORD_PATTERN
+from mws_hf.text.pattern import DEFAULT_PATTERN, GPT4_PATTERN, WORD_PATTERN, with_digits
 from mws_hf.text.symbols import EVERYDAY, NAMED_ALPHABETS
 from mws_hf.tokenizer.merging import merge, ranked
 from mws_hf.tokenizer.opened import open_tokenizer, segment_words
@@ -508,7 +508,22 @@ def test_a_trainer_shows_the_settings_that_differ_from_the_defaults():
         trainer = MwSTrainer(**settings)
         assert eval(repr(trainer)) == trainer and all(f"{name}=" in repr(trainer) for name in settings)
         assert repr(trainer).count("=") == len(settings)
-    assert len(repr(MwSTrainer(labels={"кот" * n: ["кот"] * n for n in range(2, 100)}))) < 200
+    assert repr(MwSTrainer(labels={"кот" * n: ["кот"] * n for n in range(2, 100)})) == "MwSTrainer(labels=<98 words>)"
+    groups = {"ru": {"коты": "кот ы"}, "en": {"cats": "cat s", "dogs": "dog s"}}
+    assert repr(MwSTrainer(labels=groups)) == "MwSTrainer(labels=<3 words>)"
+
+
+def test_a_trainer_shows_the_name_of_a_split_pattern():
+    for settings, shown in (
+        ({"pattern": "tekken"}, "pattern='tekken'"),
+        ({"pattern": "llama3", "digits": "single"}, "pattern='llama3', digits='single'"),
+        ({"digits": "right"}, "pattern='o200k', digits='right'"),
+        ({"pattern": with_digits("llama3", "single")}, "pattern='llama3', digits='single'"),
+        ({"pattern": "[a-z]+|."}, "pattern='[a-z]+|.'"),
+    ):
+        trainer = MwSTrainer(**settings)
+        assert repr(trainer) == f"MwSTrainer({shown})"
+        assert eval(repr(trainer)).split_pattern == trainer.split_pattern
 
 
 @pytest.mark.parametrize("options", [{"granularity": 0.12}, {"hidden_boundary_price": 0.3, "granularity": 0.1}])

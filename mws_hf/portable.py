@@ -415,11 +415,11 @@ class PortableMixin:
                 also an MwSError.
             MwSError: a local folder contains no tokenizer, or a damaged one.
         """
-        from mws_hf.tokenizer.places import check_known_name, hub_trouble, local_name, not_in_cache, trouble_in
+        from mws_hf.tokenizer.places import check_loadable, hub_trouble, local_name, not_in_cache, trouble_in
 
         parent: Any = super()
         pretrained_model_name_or_path = local_name(pretrained_model_name_or_path)
-        check_known_name(pretrained_model_name_or_path)
+        check_loadable(pretrained_model_name_or_path, kwargs.get("subfolder"))
         trouble = hub_trouble(pretrained_model_name_or_path, kwargs)
         if trouble or os.path.isfile(pretrained_model_name_or_path):  # transformers takes a file for a repository
             kwargs["local_files_only"] = True

@@ -30,23 +30,22 @@ GroupBatch = tuple[str, pa.LargeStringArray]
 _COLUMNS = ("columns", "column_names")  # a table, a DataFrame or a dataset has one of these attributes
 
 
-def no_column(kind: str, wanted: str | None, names: Iterable[object], option: str) -> str:
+def no_column(kind: str, wanted: str | None, names: Iterable[object]) -> str:
     """Return the message for a missing column or field, with the names of those that exist.
 
     Args:
         kind: "column" or "field".
         wanted: the name that the user gave; None if the user gave none, and `DEFAULT_COLUMN` is missing.
         names: the existing names.
-        option: the option or argument that chooses the column, such as "--column".
     """
-    asked = f"which {kind} contains the text?" if wanted is None else f"no {kind} {wanted!r};"
-    choose = f"choose with {option}"
-    if wanted is None and option == "--column":
-        choose += f", or rename it to {DEFAULT_COLUMN}"  # not every command has the option
-    return f"{asked} {kind}s here: {', '.join(map(str, names)) or 'none'} ({choose})"
+    here = f"{kind}s here: {', '.join(map(str, names)) or 'none'}"
+    if wanted is not None:
+        return f"no {kind} {wanted!r}; {here}"
+    choose = f"choose one with --column (column= in Python), or rename it to {DEFAULT_COLUMN}"
+    return f"which {kind} contains the text? {here}; {choose}"
 
 
-def check_names(columns: Sequence[str | None], names: Sequence[Any], option: str = "--column") -> list[int]:
+def check_names(columns: Sequence[str | None], names: Sequence[Any]) -> list[int]:
     """Return the position of each column among the names of a table; None stands for `DEFAULT_COLUMN`.
 
     Raises:
@@ -55,7 +54,7 @@ def check_names(columns: Sequence[str | None], names: Sequence[Any], option: str
     found = [[place for place, name in enumerate(names) if str(name) == (c or DEFAULT_COLUMN)] for c in columns]
     for column, places in zip(columns, found, strict=True):
         if not places:
-            raise Fault(no_column("column", column, names, option))
+            raise Fault(no_column("column", column, names))
         if len(places) > 1:
             here = ", ".join(map(str, names))
             raise Fault(f"more than one column {column or DEFAULT_COLUMN!r}; columns here: {here}; rename one")
@@ -105,13 +104,13 @@ def _batches(source: Any, columns: Sequence[str | None]) -> Iterator[list[Sequen
     elif hasattr(source, "iter"):  # a `datasets` Dataset or IterableDataset
         wanted = [name or DEFAULT_COLUMN for name in columns]
         if (known := getattr(source, "column_names", None)) is not None:  # None for a stream without features
-            check_names(columns, known, "column=")
+            check_names(columns, known)
             source = source.select_columns(list(wanted))
         for batch in source.iter(batch_size=ROWS):
             if not isinstance(batch, Mapping):  # it was given the format "arrow", "pandas" or "polars"
                 yield from _frame_batches(batch, columns)
                 continue
-            check_names(columns, list(batch), "column=")
+            check_names(columns, list(batch))
             yield [batch[name] for name in wanted]
     else:
         yield from _column_batches(source, columns)
@@ -122,7 +121,7 @@ def _frame_batches(frame: Any, columns: Sequence[str | None]) -> Iterator[list[S
     if not hasattr(frame, "__len__"):
         raise Fault("contains no rows yet; give the table that it computes, such as frame.collect()")
     names = list(getattr(frame, "column_names", frame.columns))
-    places = check_names(columns, names, "column=")
+    places = check_names(columns, names)
     if isinstance(frame, (pa.Table, pa.RecordBatch)):
         found = [frame.column(place) for place in places]
     else:
@@ -161,7 +160,7 @@ def _column_batches(source: Any, columns: Sequence[str | None]) -> Iterator[list
                     f"element {number} is {what}, not a record, so it has no column {wanted[-1]!r}; give records such "
                     f"as {{{wanted[-1]!r}: ...}}, or leave column out"
                 )
-            check_names(columns, list(record), "column=")
+            check_names(columns, list(record))
         yield [[record[name] for _, record in batch] for name in wanted]
 
 
@@ -320,7 +319,7 @@ def _flat_documents(source: Any) -> Iterator[str]:
         elif isinstance(item, Mapping):
             with about(f"element {number} of the iterator"):
                 if DEFAULT_COLUMN not in item:
-                    raise Fault(no_column("field", None, item, "column="))
+                    raise Fault(no_column("field", None, item))
                 yield text_of(item[DEFAULT_COLUMN]) or ""
         elif _is_missing(item):
             yield ""

@@ -101,7 +101,7 @@ class JsonLines(Kind):
                     continue
                 record = _record(line, number)
                 if field not in record:
-                    raise Fault(no_column("field", self.how.column, record, "--column"), number)
+                    raise Fault(no_column("field", self.how.column, record), number)
                 try:
                     text = text_of(record[field]) or ""
                 except Fault as fault:

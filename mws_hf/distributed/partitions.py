@@ -154,7 +154,7 @@ def check_columns(found: Sequence[tuple[str, bool]], wanted: Sequence[str]) -> N
         found: the name of each column, and whether it contains text.
         wanted: names of the columns that are needed.
     """
-    for name, index in zip(wanted, check_names(wanted, [name for name, _ in found], "column="), strict=True):
+    for name, index in zip(wanted, check_names(wanted, [name for name, _ in found]), strict=True):
         if not found[index][1]:
             raise Fault(f"column {name!r} does not contain text; cast it to a string")
 

@@ -206,6 +206,23 @@ def check_known_name(name: str | os.PathLike[str]) -> None:
     )
 
 
+def check_loadable(name: str | os.PathLike[str], subfolder: str | None) -> None:
+    """Raise MissingTokenizerError for a name that `from_pretrained` of transformers cannot load.
+
+    Args:
+        name: a path, or the name of a repository on the Hub, whose files are not checked.
+        subfolder: the argument ``subfolder`` of `from_pretrained`.
+    """
+    check_known_name(name)
+    if os.path.isfile(name) and Path(name).suffix == ".json" and Path(name).name != TOKENIZER_FILE:
+        raise MissingTokenizerError(
+            f"{name}: is neither a folder nor a file named {TOKENIZER_FILE}; give the folder of the tokenizer, or load "
+            "a tokenizer file of another name with the argument tokenizer_file"
+        )
+    if os.path.isdir(name) and subfolder and not os.path.exists(folder := Path(name, subfolder)):
+        raise MissingTokenizerError(f"{folder}: no such folder; check subfolder={subfolder!r}")
+
+
 def hub_trouble(name: str | os.PathLike[str], options: Mapping[str, Any]) -> Trouble | None:
     """Return why only the cache can be used for a repository, or None if the Hub can be used.
 

@@ -114,7 +114,9 @@ def test_a_kind_of_file(name, tmp_path):
             count_source(path, column="text", group_column="lang")
     if row.has_columns:
         assert list(kind_of(path, Reading("lang")).texts()) == GROUPS
-        with pytest.raises(MwSError, match=rf"{name}.*no (column|field) 'body'; .*here: (text, lang|lang, text)"):
+        with pytest.raises(
+            MwSError, match=rf"{name}.*no (column|field) 'body'; (columns|fields) here: (text, lang|lang, text)"
+        ):
             count_files(path, column="body")
 
 

@@ -220,6 +220,17 @@ def trained(tmp_path_factory) -> Path:
 
 
 @pytest.mark.parametrize("kind", [MwSTokenizer, MwSTokenizerFast])
+def test_a_file_of_another_name_and_a_missing_subfolder_are_named(kind, trained: Path, tmp_path: Path):
+    for name in ("mine.json", "tokenizer_config.json"):
+        (tmp_path / name).write_bytes((trained / "inside" / "tokenizer.json").read_bytes())
+        with pytest.raises(MwSError, match=rf"{name}: is neither a folder nor a file named.*argument tokenizer_file"):
+            kind.from_pretrained(tmp_path / name)
+        assert len(kind(tokenizer_file=tmp_path / name)) == 305
+    with pytest.raises(MwSError, match=r"outside: no such folder; check subfolder='outside'"):
+        kind.from_pretrained(trained, subfolder="outside")
+
+
+@pytest.mark.parametrize("kind", [MwSTokenizer, MwSTokenizerFast])
 def test_evidence_is_found_by_a_relative_name_a_subfolder_and_elsewhere(kind, trained: Path, tmp_path, monkeypatch):
     monkeypatch.chdir(trained.parent)
     tokenizer = kind.from_pretrained(trained.name, subfolder="inside")

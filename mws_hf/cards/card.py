@@ -13,7 +13,7 @@ import logging
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
@@ -80,15 +80,12 @@ class CardFacts:
                 object.__setattr__(self, name, tuple(printable(text, keep="\n\t") for text in value))
 
     @classmethod
-    def of(cls, record: Any) -> CardFacts:
-        """Read facts from the entry ``card`` of the training metadata; unknown names and wrong types are ignored."""
-        found = record if isinstance(record, Mapping) else {}
-        given: dict[str, Any] = {}
-        for name, empty in asdict(cls()).items():
-            value = tuple(found[name]) if isinstance(found.get(name), list) else found.get(name)
-            if isinstance(value, type(empty)) and not (empty == () and any(not isinstance(v, str) for v in value)):
-                given[name] = value
-        return cls(**given)
+    def of(cls, record: Mapping[str, Any]) -> CardFacts:
+        """Read facts from training metadata, as `training_record.read_record` returns them."""
+        found = record.get(_PART, {})
+        given = {each.name: value for each in fields(cls) if (value := found.get(each.name))}
+        lists = {name: tuple(value) for name, value in given.items() if isinstance(value, list)}
+        return cls(**(given | lists))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the facts that are not empty."""
@@ -131,7 +128,7 @@ def _settings_and_facts(tokenizer: Any, backend: Tokenizer) -> tuple[Mapping[str
     if tokenizer.__dict__.get("training") is not None:
         return tokenizer.training.settings, CardFacts()
     place = Path(getattr(tokenizer, "name_or_path", "") or "absent")
-    return open_tokenizer(tokenizer).record or {}, CardFacts.of(read_record(place, backend).get(_PART))
+    return open_tokenizer(tokenizer).record or {}, CardFacts.of(read_record(place, backend))
 
 
 def stage_card(tokenizer: Any, stage: Path, directory: Path) -> None:
@@ -238,12 +235,16 @@ class Card:
 def _for_template(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values and functions that the template uses in addition to the fields of the card."""
     fits = settings.get("label_fit") or {}
-    fits = {"": fits} if "given" in fits else fits  # without groups there is one fit, not one per group
+    fits = {"": fits} if isinstance(fits.get("given"), int) else fits  # without groups, one fit and not one per group
     labels = {}
     if fits:
         from mws_hf.learn.evidence.labels import LabelFit  # imported here, because only cards with labels need it
 
-        labels = {group: LabelFit(**fit).describe() for group, fit in fits.items()}
+        known = [each.name for each in fields(LabelFit)]
+        labels = {
+            group: LabelFit(**{name: fit[name] for name in known if name in fit}).describe()
+            for group, fit in fits.items()
+        }
     return {
         "labels": labels,
         "labeled": sum(fit["used"] for fit in fits.values()),
@@ -257,7 +258,7 @@ def _for_template(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 def trained_card(name: str, tokenizer: Tokenizer, facts: CardFacts, settings: Mapping[str, Any]) -> Card:
     """Create the card of a tokenizer that was not measured; its example words are from `facts` or from the training."""
-    words = facts.words or settings.get("sample_words", ())
+    words = facts.words or settings.get("sample_words") or ()
     examples = list(zip(words, open_tokenizer(tokenizer).segment_words(words), strict=True))
     return Card(name, facts, settings, tokenizer.get_vocab_size(), examples)
 

@@ -7,10 +7,12 @@ A shape is written with Python types:
 * A tuple stands for any of its shapes.
 * A dict stands for an object. Its keys are optional, and all other keys are allowed; `With` lists required keys.
 * `Each` stands for a list, or for an object with any keys, whose values all have one shape.
+* `Two` stands for a list that begins with two values of one shape.
 """
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -38,6 +40,17 @@ class Each:
     """
 
     kind: type
+    shape: Any
+
+
+@dataclass(frozen=True)
+class Two:
+    """The shape of a list of figures before and after a change.
+
+    Attributes:
+        shape: the shape of both figures.
+    """
+
     shape: Any
 
 
@@ -91,8 +104,33 @@ SHAPES: dict[str, Any] = {
 }
 """The shapes of the files of settings, by name; values that mws_hf does not read may have any type."""
 
+
+def _all_of(**shape: Any) -> With:
+    """Return the shape of an object in which all keys are required."""
+    return With(tuple(shape), shape)
+
+
 _COUNTED, _FITTED = ("given", "used", "in_text"), ("f1", "f1_without", "granularity", "ridge")
-_FIT = With(_COUNTED, {**dict.fromkeys(_COUNTED, int), **dict.fromkeys(_FITTED, (None, float))})
+_FIT = (
+    _all_of(**dict.fromkeys(_COUNTED, int), **dict.fromkeys(_FITTED, float)),
+    With(_COUNTED, {**dict.fromkeys(_COUNTED, int), **dict.fromkeys(_FITTED, None)}),  # no label was used
+)
+_GROUP = _all_of(weight=float, types=int, words=int, tokens_per_word=float, bytes_per_token=float, own_vocabulary=float)
+_NUMBER = (float, None)
+"""A figure that JSON contains as null if the text has no words."""
+_TWO_NUMBERS = Two(_NUMBER)
+_EXTENDED_TEXT = _all_of(
+    words=int, tokens=Two(int), tokens_per_word=_TWO_NUMBERS, bytes_per_token=_TWO_NUMBERS, words_changed=_NUMBER
+)
+_TRIMMED_TEXT = _all_of(tokens=Two(int), uses_lost=float, unigram_bits_per_byte=_TWO_NUMBERS)
+_EXTENDED = _all_of(
+    **dict.fromkeys(("new_tokens", "vocabulary", "word_types", "retired_tokens", "retired_words"), int),
+    base=str, dropped_before=int, texts=Each(dict, _EXTENDED_TEXT),
+)  # fmt: skip
+_TRIMMED = _all_of(
+    base=str, entries=Two(int), merges=Two(int), kept=Each(dict, int), dropped=Each(dict, int),
+    texts=Each(dict, _TRIMMED_TEXT),
+)  # fmt: skip
 _WORDS = (None, Each(list, str))
 _LABELS = Each(dict, Each(list, Each(list, str)))
 RECORD = {
@@ -107,10 +145,16 @@ RECORD = {
         "keep_apart": (None, str, Each(list, str)),
         "weights": (None, Each(dict, float)),
         "merges": (None, Each(dict, int)),
-        "rare_entries": (None, Each(dict, float)),
-        "groups": (None, Each(dict, Each(dict, float))),
-        "label_fit": (None, _FIT, Each(dict, _FIT)),
+        "rare_entries": (None, _all_of(unused=float, under_5=float)),
+        "groups": (None, Each(dict, _GROUP)),
+        "label_fit": (None, *_FIT, Each(dict, _FIT)),
         "labels": (None, list, _LABELS, Each(dict, _LABELS)),
+    },
+    "card": {
+        **dict.fromkeys(("name", "data", "command", "license", "use", "comparison"), (None, str)),
+        **dict.fromkeys(("languages", "words", "notes", "limits"), _WORDS),
+        "extended": (None, _EXTENDED),
+        "trimmed": (None, _TRIMMED),
     },
 }
 """The shape of mws_training.json; the ranges of settings are checked where a training is made of them."""
@@ -134,7 +178,8 @@ def check_shape(value: object, shape: Any, place: str) -> None:
     """
     if (wrong := _first_wrong(value, shape, "")) is not None:
         keys, found, expected = wrong
-        shown = quoted(found) if isinstance(found, str | int | float | None) else _NAMES.get(type(found), "missing")
+        shown = quoted(found) if isinstance(found, str | int | float) else _NAMES.get(type(found), "missing")
+        shown = json.dumps(found) if found is None or isinstance(found, bool) else shown
         what = f"{keys.removeprefix('.')} is {shown}" if keys else f"the file contains {shown}"
         raise MwSError(f"{place}: {what}, but must be {expected}; save the tokenizer again")
 
@@ -155,9 +200,11 @@ def _first_wrong(value: Any, shape: Any, keys: str) -> tuple[str, object, str] |
         return keys, value, _NAMES[kind]
     if isinstance(shape, With):
         if absent := [key for key in shape.keys if key not in value]:
-            return f"{keys}.{absent[0]}", _ABSENT, _NAMES[_kind_of(shape.shape[absent[0]])]
+            return _first_wrong(_ABSENT, shape.shape[absent[0]], f"{keys}.{absent[0]}")
         shape = shape.shape
-    if isinstance(shape, Each):
+    if isinstance(shape, Two):
+        inner = ((f"{keys}[{k}]", value[k] if k < len(value) else _ABSENT, shape.shape) for k in range(2))
+    elif isinstance(shape, Each):
         named = value.items() if kind is dict else enumerate(value)
         inner = ((f"{keys}.{key}" if kind is dict else f"{keys}[{key}]", each, shape.shape) for key, each in named)
     elif isinstance(shape, Mapping):
@@ -180,4 +227,6 @@ def _has_kind(value: object, kind: type | None) -> bool:
 
 def _kind_of(shape: Any) -> Any:
     """Return the type of the values that have a shape."""
-    return shape.kind if isinstance(shape, Each) else dict if isinstance(shape, With | Mapping) else shape
+    if isinstance(shape, Each):
+        return shape.kind
+    return list if isinstance(shape, Two) else dict if isinstance(shape, With | Mapping) else shape

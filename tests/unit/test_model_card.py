@@ -69,6 +69,24 @@ def test_a_loaded_tokenizer_has_the_card_of_its_training_metadata_with_given_fac
 
 
 @pytest.mark.parametrize(
+    ("command", "row"),
+    [
+        (("extend", "base", "words.txt", "--add", 3, "--also", "signs.txt"), "| signs.txt | - | - | 1.00 | 1.00 | - |"),
+        (("trim", "base", "--min-count", 1, "--text", "words.txt", "--text", "zero.txt"), "| zero.txt | 0 | 0 |"),
+    ],
+)
+def test_figures_that_a_text_lacks_are_a_dash_in_the_card_also_after_loading(command, row, tmp_path):
+    (tmp_path / "words.txt").write_text("перечитать прочитать читатель писатель переписать\n" * 20, encoding="utf-8")
+    (tmp_path / "signs.txt").write_text("12 34 5678\n!!! ---\n" * 5, encoding="utf-8")
+    (tmp_path / "zero.txt").write_text("", encoding="utf-8")
+    assert mws("train", "words.txt", "--n-merges", 10, "-o", "base", "-q", cwd=tmp_path).returncode == 0
+    done = mws(*command, "-o", "changed", "-q", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    card = MwSTokenizerFast.from_pretrained(tmp_path / "changed").create_model_card("changed")
+    assert row in card and card.strip() in (tmp_path / "changed" / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
     ("inputs", "shown"),
     [
         (["*/a*.txt", "ru/b.txt"], "\\*/a\\*.txt, b.txt"),

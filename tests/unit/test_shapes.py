@@ -26,6 +26,10 @@ from tests.processes import one_line
 OTHER_VALUES = [True, 5, -1, 10**30, 1.5, math.nan, "x", [], ["x"], [1], {}, {"x": 1}, [{}]]
 
 
+FIT = {"given": 9, "used": 9, "in_text": 9, "f1": 0.8, "f1_without": 0.7, "granularity": 0.1, "ridge": 10.0}
+TRIMMED = {"base": "x", "entries": [9, 8], "merges": [5, 4], "kept": {"byte": 8}, "dropped": {}, "texts": {}}
+
+
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("shapes") / "tok"
@@ -80,6 +84,26 @@ def test_settings_of_other_types_are_named_by_every_reader(file, keys, value, me
         (("settings", "rare_entries", "unused"), "often", "settings.rare_entries.unused is 'often'"),
         (("settings", "weights"), 3, "settings.weights is 3, but must be null or an object"),
         (("settings", "label_fit"), {"given": 3}, "settings.label_fit.used is missing"),
+        (
+            ("settings", "label_fit"),
+            {**FIT, "f1_without": None},
+            "settings.label_fit.f1_without is null, but must be a",
+        ),
+        (
+            ("settings", "label_fit"),
+            {"ru": {**FIT, "f1": None}},
+            "settings.label_fit.ru.f1 is null, but must be a number",
+        ),
+        (("settings", "groups"), {"ru": {"weight": 1}}, "settings.groups.ru.types is missing"),
+        (("settings", "rare_entries"), {"unused": 0.1}, "settings.rare_entries.under_5 is missing"),
+        (("card",), {"extended": {"base": None}}, "card.extended.new_tokens is missing"),
+        (("card",), {"trimmed": {**TRIMMED, "entries": [5]}}, "card.trimmed.entries[1] is missing"),
+        (
+            ("card",),
+            {"trimmed": {**TRIMMED, "texts": {"a": {"tokens": [1, 2]}}}},
+            "card.trimmed.texts.a.uses_lost is miss",
+        ),
+        (("card",), {"languages": "fi"}, "card.languages is 'fi', but must be null or a list"),
         (("settings", "word_types"), 10**40, "settings.word_types is 1"),
         (("settings",), ["x"], "settings is a list"),
     ],
@@ -93,6 +117,17 @@ def test_metadata_of_other_types_are_named_by_every_reader(keys, value, message,
     done = mws("explain", "читал", "--model", folder)
     assert one_line(done) and message in done.stderr, done
     assert MwSTokenizerFast.from_pretrained(folder).tokenize("читал"), "text is encoded without the record"
+
+
+def test_metadata_with_nulls_and_keys_of_other_versions_give_a_card(trained, tmp_path):
+    folder = shutil.copytree(trained, tmp_path / "tok")
+    put(folder, RECORD_FILE, ("settings", "label_fit"), {**FIT, "f1_of_a_later_version": 0.9})
+    put(folder, RECORD_FILE, ("settings", "sample_words"), None)
+    put(folder, RECORD_FILE, ("card",), {"license": None, "words": None, "of_a_later_version": {"x": 1}})
+    card = MwSTokenizerFast.from_pretrained(folder).create_model_card()
+    assert "boundary F1 0.800 (cross-validated), without labels 0.700" in card and "## Examples" not in card
+    put(folder, RECORD_FILE, ("settings", "label_fit"), {"given": {**FIT, "used": 5}})  # a group with this name
+    assert "| labeled words of given | 5 of 9 used" in MwSTokenizerFast.from_pretrained(folder).create_model_card()
 
 
 def places_of(value: Any, keys: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -110,7 +145,11 @@ def test_any_value_gives_a_result_or_an_mws_error(file, trained, tmp_path):
     for number, (keys, value) in enumerate(random.Random(5).sample(draws, 20)):
         folder = shutil.copytree(trained, tmp_path / str(number))
         put(folder, file, keys, copy.deepcopy(value))
-        for use in (lambda d: open_tokenizer(d).record, lambda d: MwSTokenizerFast.from_pretrained(d).segment("читал")):
+        for use in (
+            lambda d: open_tokenizer(d).record,
+            lambda d: MwSTokenizerFast.from_pretrained(d).segment("читал"),
+            lambda d: MwSTokenizerFast.from_pretrained(d).create_model_card(),
+        ):
             try:
                 use(folder)
             except MwSError:

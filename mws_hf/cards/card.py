@@ -23,7 +23,7 @@ from mws_hf import __version__
 from mws_hf.atomic import write_text
 from mws_hf.errors import brief, printable
 from mws_hf.text.markdown import cell, code, plain
-from mws_hf.text.phrases import percent, token_change
+from mws_hf.text.phrases import by_reason, percent, token_change
 from mws_hf.text.symbols import each_text
 from mws_hf.tokenizer.layout import CARD_FILE, RECORD_FILE
 from mws_hf.tokenizer.links import copy_inside
@@ -249,9 +249,8 @@ def _for_template(settings: Mapping[str, Any]) -> dict[str, Any]:
         "labels": labels,
         "labeled": sum(fit["used"] for fit in fits.values()),
         "compared": token_change,
-        **{function.__name__: function for function in (cell, code, plain, percent)},
+        **{function.__name__: function for function in (by_reason, cell, code, plain, percent)},
         "rare": describe_rare_tokens(settings.get("rare_entries")),
-        "reasons": lambda counts: ", ".join(f"{number:,} {reason}" for reason, number in counts.items()),
         "version": __version__,
     }
 

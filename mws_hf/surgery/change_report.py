@@ -17,7 +17,7 @@ from mws_hf.surgery.base import Base
 from mws_hf.surgery.extension import Extension, merges_of, words_among
 from mws_hf.surgery.trim import Trimming, count_uses
 from mws_hf.text.pattern import compiled
-from mws_hf.text.phrases import percent, token_change
+from mws_hf.text.phrases import by_reason, percent, token_change
 from mws_hf.tokenizer.spec import without_limits
 
 
@@ -106,7 +106,7 @@ def extension_summary(found: dict[str, Any]) -> str:
         f"{found['vocabulary']:,} ids"
     ]
     if found["trimmed"]:
-        dropped = _by_reason(found["trimmed"]["dropped"])
+        dropped = by_reason(found["trimmed"]["dropped"])
         lost = percent(found["trimmed"]["uses_lost"], ".2f")
         rows.append(f"removed first: {dropped} tokens, which make up {lost} of all uses")
     if found["retired_tokens"]:
@@ -187,18 +187,9 @@ def trim_figures(trimming: Trimming, before: Mapping[str, TextUse], after: Mappi
     }
 
 
-_REASONS = {"added": "added tokens", "named": "named in --keep", "part": "parts of other tokens"}
-"""How the reasons of `trim.Reason` are printed if the word alone is unclear."""
-
-
-def _by_reason(numbers: Mapping[str, int]) -> str:
-    """List numbers of tokens with the reasons for which they were kept or removed."""
-    return ", ".join(f"{number:,} {_REASONS.get(reason, reason)}" for reason, number in numbers.items())
-
-
 def trim_summary(found: Mapping[str, Any]) -> str:
     """Summarize the figures: a line about the vocabulary, and a line for each text."""
-    kept, dropped = _by_reason(found["kept"]), _by_reason(found["dropped"])
+    kept, dropped = by_reason(found["kept"]), by_reason(found["dropped"])
     (before, after), (merges_before, merges_after) = found["entries"], found["merges"]
     rows = [
         f"vocabulary: {before:,} -> {after:,} tokens, {merges_before:,} -> {merges_after:,} merges; kept: {kept}; "

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+_REASONS = {"added": "added tokens", "named": "named in --keep", "part": "parts of other tokens"}
+"""How the reasons of `mws_hf.surgery.trim.Reason` are written if the word alone is unclear."""
+
 
 def counted(number: int, one: str, many: str | None = None) -> str:
     """Write a number with its noun; `many` is the plural of a noun that does not only take an "s".
@@ -36,3 +41,12 @@ def token_change(before: int, after: int, base: str | None = None) -> str:
         return "as many tokens" + (f" as {base}" if base else "")
     share = after / before - 1
     return f"{percent(abs(share))} {'more' if share > 0 else 'fewer'} tokens" + (f" than {base}" if base else "")
+
+
+def by_reason(numbers: Mapping[str, int]) -> str:
+    """List numbers of tokens with the reasons for which `mws trim` kept or removed them.
+
+    >>> by_reason({"bytes": 256, "part": 1100})
+    '256 bytes, 1,100 parts of other tokens'
+    """
+    return ", ".join(f"{number:,} {_REASONS.get(reason, reason)}" for reason, number in numbers.items())

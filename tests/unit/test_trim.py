@@ -6,6 +6,7 @@ Modules: commands/trim.py, surgery/trim.py.
 from __future__ import annotations
 
 import json
+import re
 from functools import cache
 from pathlib import Path
 
@@ -167,6 +168,8 @@ def test_the_command_writes_ids_report_and_card(folder):
     assert f"| tokens | {after:,} of {before:,} |" in card
     people = mws(*arguments, "-o", folder / "out2")
     assert f"{before:,} -> {after:,} tokens" in people.stdout and "of uses lost" in people.stdout
+    kept = re.search(r"; kept: (.*); removed: ", people.stdout)[1]
+    assert "parts of other tokens" in kept and f"| kept | {kept} |" in card
     assert (folder / "out" / "tokenizer.json").read_bytes() == (folder / "out2" / "tokenizer.json").read_bytes()
 
 

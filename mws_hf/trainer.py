@@ -77,8 +77,8 @@ class MwSTrainer(Settings):
 
     All settings are keyword arguments. Settings that `tokenizers.trainers` also has keep their names and meanings. A
     trainer never changes, so one trainer can train many tokenizers, and
-    ``dataclasses.replace(trainer, vocab_size=8_000)`` makes a variant. It keeps the alphabet and the split pattern, which
-    have other defaults with the other criterion; for that, make a new trainer.
+    ``dataclasses.replace(trainer, vocab_size=8_000)`` makes a variant. It keeps the alphabet and the split pattern,
+    which have other defaults with the other criterion; for that, make a new trainer.
 
     The defaults suit the tokenizer of a language model. The settings that people change first:
 

@@ -58,7 +58,8 @@ def figure_of(panels: Mapping[str, Sequence[Mapping[str, Any]]]) -> Any:
         note = f"\nmark size: vocabulary size, {' < '.join(f'{size:,}' for size in sizes)}" if len(sizes) > 1 else ""
         labels, font = labels_of(title)
         axes_title = f"{''.join(labels)}: boundaries found, and length{note}"
-        axes.set_title(axes_title, fontsize=11, loc="left", family=[font, *rcParams["font.family"]])
+        fonts = [font, *rcParams["font.family"]]
+        axes.set_title(axes_title, fontsize=11, loc="left", family=fonts, parse_math=False)  # a name may contain "$"
         axes.set_xlabel(f"tokens per word of {'new text' if of_text else 'the gold file'}: ← shorter")
         axes.set_ylabel("F1 of morpheme boundaries: ↑ better")
         axes.grid(alpha=0.25)

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from mws_hf.atomic import write_json, write_text
 from mws_hf.scoring.measures import BITS, GOLD, TEXT, Measure
-from mws_hf.text.markdown import markdown_table
+from mws_hf.text.markdown import markdown_table, plain
 from mws_hf.text.phrases import counted
 
 _LOSES_TEXT = " (loses text)"
@@ -130,7 +130,7 @@ def markdown(comparison: Comparison) -> str:
     parts = ["# Comparison of tokenizers", about]
     for gold in comparison.golds:
         size = "; ".join([counted(gold["words"], "word"), *gold["remarks"]])
-        parts.append(f"## {gold['name']} ({size})")
+        parts.append(f"## {plain(gold['name'])} ({size})")
         parts += [_table(comparison, size, gold["name"]) for size in comparison.sizes]
     if not comparison.golds:
         parts += ["## Held-out running text", *(_table(comparison, size, None) for size in comparison.sizes)]

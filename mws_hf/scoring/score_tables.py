@@ -12,7 +12,7 @@ from mws_hf.scoring.measures import BITS, GOLD, TEXT, Measure, number_cell
 from mws_hf.scoring.ngram_model import NgramBits
 from mws_hf.scoring.running_text import TextScores
 from mws_hf.scoring.significance import Difference, PairedDifference
-from mws_hf.text.markdown import markdown_table
+from mws_hf.text.markdown import markdown_table, plain
 from mws_hf.text.phrases import counted, percent
 
 RUNNING_TEXT = "running text"
@@ -48,7 +48,7 @@ def _score_cell(measure: Measure) -> Callable[[GoldRow], str]:
 
 
 class Table(NamedTuple):
-    """A table of an evaluation.
+    """A table of an evaluation; no text in it is Markdown.
 
     Attributes:
         title: name of the gold file, or `RUNNING_TEXT`.
@@ -64,7 +64,8 @@ class Table(NamedTuple):
 
     def to_markdown(self) -> str:
         """Return title, remarks and table as Markdown."""
-        return f"### {self.title}\n{self.about}\n\n{markdown_table(self.header, self.rows)}"
+        header, *rows = [[plain(cell) for cell in row] for row in (self.header, *self.rows)]
+        return f"### {plain(self.title)}\n{plain(self.about)}\n\n{markdown_table(header, rows)}"
 
     def short(self) -> Table:
         """Return the table with only the names of the tokenizers and the most important columns, at most five."""
@@ -153,7 +154,7 @@ def _about_bits(bits: Mapping[str, NgramBits]) -> str:
     for name, entry in bits.items():
         if lost := int((~entry.restored).sum()):
             about += (
-                f" **{name} does not decode {lost} of {len(entry.nats)} lines to the original text. Its bits/byte are "
-                "not comparable, because lost text costs no bits; differences are over lines that both decode.**"
+                f"\n\n{name} does not decode {lost} of {len(entry.nats)} lines to the original text. Its bits/byte are "
+                "not comparable, because lost text costs no bits; differences are over lines that both decode."
             )
     return about

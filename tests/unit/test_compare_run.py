@@ -8,6 +8,7 @@ import importlib.util
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -440,6 +441,18 @@ def test_every_system_is_named_once_beside_its_point_in_the_color_of_its_line(
     boxes = sorted((extent(text, figure.canvas.get_renderer()) for text in names), key=lambda box: box.y0)
     for below, above in zip(boxes, boxes[1:], strict=False):
         assert above.y0 >= below.y1 - 3 and figure.bbox.y0 <= below.y0 and above.y1 <= figure.bbox.y1
+
+
+@pytest.mark.parametrize("name", [r"$\zz{$", "a <b> *c* $x$"])
+def test_the_name_of_a_gold_file_is_text_in_tables_and_in_the_picture(picture, name, gold, tmp_path):
+    named = Path(shutil.copy(gold, tmp_path / f"{name}.tsv"))
+    systems = parse_systems(["characters,bpe"])
+    found = compare(small_counts(), [named], [300], tmp_path / "out", systems=systems, resamples=10)
+    (axes,) = picture.figure_of({name: found.rows_of(name)}).axes
+    assert axes.get_title(loc="left").startswith(name) and (tmp_path / "out" / "picture.png").is_file()
+    heading = next(line for line in (tmp_path / "out/results.md").read_text("utf-8").splitlines() if line[:3] == "## ")
+    assert re.sub(r"\\([^a-z\s])", r"\1", heading).startswith(f"## {name} (")
+    assert not re.search(r"(?<!\\)[<*]", heading), "nothing is markup"
 
 
 def test_sizes_of_a_system_are_joined_by_a_line(picture):

@@ -6,6 +6,8 @@ Modules: scoring/measures.py.
 from __future__ import annotations
 
 import json
+import re
+import shutil
 
 import pytest
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers
@@ -234,6 +236,20 @@ def test_one_word_and_one_line_are_singular(files):
     assert "single (1 word)" in repr(report)
     assert "\n1 word, 2.00 morphs per word" in report.to_markdown() and "\n1 word, 5 bytes" in report.to_markdown()
     assert "1 words" not in report.to_markdown()
+
+
+@pytest.mark.parametrize("name", ["<mine> *old*", "[a](b) `c` _d_", "a|b"])
+def test_names_are_no_markup_in_the_tables(name, files):
+    shutil.copy(files / "toy.tsv", files / f"{name}.tsv")
+    report = evaluate(
+        {name: files / "good"}, files / f"{name}.tsv", files / "text.txt", bits=["unlock it", "locks", "lo"]
+    )
+    shown = report.to_markdown()
+    assert not re.search(r"(?<!\\)[<*`\[]|(?<![\w\\])_", shown), "nothing is markup"
+    assert re.sub(r"\\([^a-z\s])", r"\1", shown).count(f"| {name} |") == 2
+    assert [table.title for table in report.tables()] == [name, "running text"] and report.tables()[0].rows[0][
+        0
+    ] == name
 
 
 def test_a_report_is_short_and_has_its_figures_by_name(files):

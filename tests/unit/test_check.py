@@ -171,7 +171,9 @@ def test_names_and_templates_of_the_standard_class_are_repaired_for_all_versions
         tokenizer.save_pretrained(tmp_path / "copy", save_jinja_files=True)
     else:
         stock.save_pretrained(tmp_path / "copy")
-    assert "version-templates" in traps(tmp_path / "copy")
+    written = [*(tmp_path / "copy").rglob("*.jinja")]  # 4.51 writes all templates into tokenizer_config.json
+    assert ("version-templates" in traps(tmp_path / "copy")) == bool(written)
+    assert written or transformers.__version__ < "5"
     repair(tmp_path / "copy")
     assert traps(tmp_path / "copy") == traps(tmp_path / "own") == set()
     config = json.loads((tmp_path / "copy" / "tokenizer_config.json").read_text(encoding="utf-8"))

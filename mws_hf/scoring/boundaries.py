@@ -16,9 +16,10 @@ from itertools import accumulate
 
 import numpy as np
 
-from mws_hf.corpus.segmentations import GoldWord, Morphs
+from mws_hf.corpus.segmentations import Gold, GoldWord, Morphs
 from mws_hf.errors import MwSError
 from mws_hf.kernels import Doubles, Longs, Mask
+from mws_hf.text.phrases import counted
 
 
 @dataclass(frozen=True)
@@ -187,20 +188,23 @@ def score(gold: Sequence[GoldWord], predicted: Sequence[Sequence[str]]) -> Bound
     """Score predicted tokens against gold segmentations.
 
     Args:
-        gold: the gold words.
-        predicted: the tokens of each of these words, in the same order.
+        gold: the gold words, such as `read_gold(file).words`.
+        predicted: the tokens of each of these words, in the same order; empty strings among them are left out.
 
     Raises:
-        MwSError: there are no words, the lists have different lengths, or tokens do not spell their word.
+        MwSError: `gold` is not a list of gold words, there are none, the lists have different lengths, or tokens do not
+            spell their word.
 
     >>> from mws_hf.corpus.segmentations import GoldWord
     >>> result = score([GoldWord("unpacking", (("un", "pack", "ing"),))], [["un", "packing"]])
     >>> result.precision, result.recall
     (1.0, 0.5)
     """
+    if isinstance(gold, Gold):
+        raise MwSError("the gold words are not a list, but a Gold; give its words: score(gold.words, ...)")
     if not gold:
         raise MwSError("there are no gold words to score")
-    return summarize(word_table(gold, predicted))
+    return summarize(word_table(gold, [list(filter(None, pieces)) for pieces in predicted]))
 
 
 def best_alternative(entry: GoldWord, pieces: Sequence[str]) -> Morphs:
@@ -385,7 +389,8 @@ def _paired(gold: Sequence[GoldWord], predicted: Sequence[Sequence[str]]) -> Ite
     """Yield each gold word with its tokens; raise MwSError if there are more or fewer segmentations than words."""
     if len(gold) != len(predicted):
         raise MwSError(
-            f"there are {len(predicted):,} segmentations for {len(gold):,} gold words; give one for each, in order"
+            f"{counted(len(predicted), 'segmentation')} cannot be compared with {counted(len(gold), 'gold word')}; "
+            "give one for each word, in order"
         )
     yield from zip(gold, predicted, strict=True)
 

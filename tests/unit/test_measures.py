@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import random
+import re
 from dataclasses import replace
 from functools import cache
 from itertools import permutations
@@ -16,7 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mws_hf.corpus.segmentations import GoldWord
+from mws_hf.corpus.segmentations import Gold, GoldWord
 from mws_hf.errors import MwSError
 from mws_hf.scoring.boundaries import (
     best_alternative,
@@ -406,3 +407,19 @@ def test_wilcoxon_by_hand():
 def test_wilcoxon_equals_scipy(values):
     stats = pytest.importorskip("scipy.stats", reason="scipy is no dependency; it serves as an oracle where installed")
     assert wilcoxon(values) == pytest.approx(stats.wilcoxon(values, method="exact").pvalue)
+
+
+@pytest.mark.parametrize("split", [r"(?<=[aeiou])", r"(?=b)"])
+def test_empty_strings_among_tokens_are_no_tokens(split):
+    gold = [GoldWord("banana", (("ba", "nana"),)), GoldWord("bano", (("ba", "no"),))]
+    with_empty = [re.split(split, entry.word) for entry in gold]
+    assert any("" in pieces for pieces in with_empty)
+    assert score(gold, with_empty) == score(gold, [[piece for piece in pieces if piece] for pieces in with_empty])
+
+
+def test_a_gold_in_place_of_its_words_and_a_missing_segmentation_are_errors():
+    gold = Gold("toy", "words", (GoldWord("unlocks", (("un", "lock", "s"),)),), problems=(), lines=1, partial=False)
+    with pytest.raises(MwSError, match=r"a Gold; give its words: score\(gold.words"):
+        score(gold, [["un", "locks"]])
+    with pytest.raises(MwSError, match="0 segmentations cannot be compared with 1 gold word; give one"):
+        score(gold.words, [])

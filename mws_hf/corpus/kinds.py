@@ -329,13 +329,17 @@ class Saved(Kind):
         self.check([self.how.column])
         datasets = needed("datasets", f"{self.place}: this folder of a saved dataset")
         try:
-            return datasets.load_from_disk(self.place)
-        except IndexError as error:  # a dataset without rows is saved without a table
-            raise Fault("contains no rows; leave it out, or save a dataset with rows") from error
+            loaded = datasets.load_from_disk(self.place)
+            rows = loaded.num_rows.values() if isinstance(loaded, datasets.DatasetDict) else [loaded.num_rows]
+        except IndexError:  # recent versions save a dataset without rows without a table, and cannot load it
+            rows = [0]
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise Fault(
                 f"is not a folder that `save_to_disk` wrote, or is damaged ({first_line(error)}); save it again"
             ) from error
+        if not any(rows):
+            raise Fault("contains no rows; leave it out, or save a dataset with rows")
+        return loaded
 
     def arrays(self, advance: Advance | None, size: int) -> Iterator[pa.LargeStringArray]:
         """Read the column of text."""

@@ -152,9 +152,10 @@ def _write_configs(source: Path, stage: Path, old_tokenizer: Any, new_tokenizer:
 
 
 def _full_config(model: Path) -> dict[str, Any]:
-    """Return the config of a model with the defaults of its class; empty if transformers cannot read it."""
+    """Return the config.json of a model with the defaults of its class; empty if transformers cannot read it."""
     try:
-        full: dict[str, Any] = AutoConfig.from_pretrained(model, trust_remote_code=False).to_dict()
+        config = AutoConfig.from_pretrained(model, trust_remote_code=False)
+        full: dict[str, Any] = json.loads(config.to_json_string(use_diff=False))  # the numbers in id2label are strings
     except Exception:  # of any kind: for a model with code of its own, or of a newer transformers
         return {}
     return full

@@ -31,8 +31,11 @@ from transformers import (
     AutoConfig,
     AutoModelForCausalLM,
     AutoTokenizer,
+    BartConfig,
+    BartForConditionalGeneration,
     BertConfig,
     BertForMaskedLM,
+    BertForTokenClassification,
     Gemma3nForCausalLM,
     Gemma3nTextConfig,
     Gemma4ForCausalLM,
@@ -262,6 +265,26 @@ def test_a_token_with_a_role_follows_wherever_its_id_is(tmp_path):
         assert [config[field] for field in ids] == [0, 0, [1]]
     changed, _ = transplant(BertForMaskedLM(BertConfig(vocab_size=len(base), pad_token_id=0, **SIZES)), base, new)
     assert changed.get_input_embeddings().padding_idx == new.pad_token_id == changed.config.pad_token_id
+
+
+@pytest.mark.parametrize("kind", ["bart", "tagger"])
+def test_a_model_with_named_labels_keeps_them(tmp_path, kind):
+    """The config.json of every BART model has them, and that of most classifiers."""
+    base = PreTrainedTokenizerFast(tokenizer_object=metaspace_like(), pad_token="<unk>", eos_token="</s>")
+    new = PreTrainedTokenizerFast(tokenizer_object=build_backend(base_vocab([]), []))
+    labels = {0: "noun", 1: "verb", 2: "other"}
+    if kind == "bart":
+        sizes = {"d_model": 16, "max_position_embeddings": 32, "encoder_layers": 1, "decoder_layers": 1}
+        sizes |= {f"{side}_{name}": 2 for side in ("encoder", "decoder") for name in ("attention_heads", "ffn_dim")}
+        model = BartForConditionalGeneration(BartConfig(vocab_size=len(base), id2label=labels, **sizes))
+    else:
+        model = BertForTokenClassification(BertConfig(vocab_size=len(base), id2label=labels, **SIZES))
+    for part, name in ((model, "model"), (base, "model"), (new, "new")):
+        part.save_pretrained(tmp_path / name)
+    transplant_directory(tmp_path / "model", tmp_path / "new", tmp_path / "out")
+    config = AutoConfig.from_pretrained(tmp_path / "out")
+    assert config.id2label == labels and config.vocab_size == len(new)
+    assert type(model).from_pretrained(tmp_path / "out").get_input_embeddings().num_embeddings == len(new)
 
 
 def test_a_beginning_that_the_new_tokenizer_lacks_is_named(folder, tmp_path, caplog):

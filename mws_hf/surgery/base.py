@@ -28,7 +28,7 @@ from tokenizers import Tokenizer
 from mws_hf.atomic import staged, write_json
 from mws_hf.errors import MwSError
 from mws_hf.kernels import Longs
-from mws_hf.surgery.ids import renumbered_config
+from mws_hf.surgery.ids import ids_of_parts, renumbered_config
 from mws_hf.text.capitals import MARKER, restore_capitals
 from mws_hf.text.symbols import BYTE_TOKENS, bytes_of, to_byte_level
 from mws_hf.tokenizer.backend import HIGHEST_ID, check_added
@@ -282,6 +282,9 @@ class Base:
                     f"{name}: added token {token['content']!r} has id {token['id']} in its file but gets "
                     f"{vocab[token['content']]}; save the tokenizer again with transformers"
                 )
+        if lacking := ids_of_parts(spec).difference(vocab.values()):
+            problem = f"its post-processor or padding contains id {min(lacking)}, which is not a token"
+            raise MwSError(f"{name}: {problem}; add the token, or correct the id")
         check_added(tokenizer, name)
         added = frozenset(token["content"] for token in spec.get("added_tokens", [])).union(vocab.keys() & set(named))
         _warn_of_odd_merges(parsed.merges, name)

@@ -21,7 +21,8 @@ from mws_hf.learn.setting_rules import Range, check_names, check_range, descript
 from mws_hf.learn.settings import read_settings
 from mws_hf.surgery.base import Base, IdMap, Rewritten, open_base
 from mws_hf.surgery.new_tokens import ExtensionSettings, LearnedTokens, learn_tokens, pre_tokens, protect
-from mws_hf.surgery.trim import check_used, count_uses, last_merges, prune
+from mws_hf.surgery.trim import check_used, count_uses, last_merges, never_removed, prune
+from mws_hf.text.phrases import counted
 from mws_hf.text.symbols import BYTE_TOKENS, check_order, check_required, each_text
 from mws_hf.tokenizer.layout import RECORD_FILE
 from mws_hf.tokenizer.merging import merges_for
@@ -74,7 +75,7 @@ def with_strings(base: Base, learned: LearnedTokens, strings: list[str], n_token
             return LearnedTokens([*part.symbols, *symbols], [*part.merges, *merges], found, part.n_types)
         n_learned -= more
     raise MwSError(
-        f"{len(strings)} strings must be tokens, which needs more than {n_tokens} new tokens; add more tokens"
+        f"the required strings need more than {counted(n_tokens, 'new token')}; add more tokens"
     )
 
 
@@ -179,7 +180,7 @@ def extend(
             f"{len(learned.tokens):,}",
             f"{n_tokens:,}",
         )
-    retired = {} if texts is None else retire(base, learned, check_used(count_uses(base, texts)))
+    retired = {} if texts is None else retire(base, learned, check_used(count_uses(base, texts)), strings)
     return append_tokens(base, learned, retired)
 
 
@@ -223,7 +224,7 @@ def append_tokens(base: Base, learned: LearnedTokens, retired: Mapping[str, int]
     return extension
 
 
-def retire(base: Base, learned: LearnedTokens, uses: Longs) -> dict[str, int]:
+def retire(base: Base, learned: LearnedTokens, uses: Longs, required: Iterable[str] = ()) -> dict[str, int]:
     """Choose tokens to retire, at most as many as were learned.
 
     These are unused tokens that are not part of a remaining token (`prune`); symbols that no merge builds stay. A text
@@ -233,11 +234,14 @@ def retire(base: Base, learned: LearnedTokens, uses: Longs) -> dict[str, int]:
         base: the tokenizer.
         learned: the tokens that will be appended; their parts are not retired.
         uses: int64, shape (largest id + 1,): occurrences of each token in the texts that must stay.
+        required: strings that must be tokens, in the symbols of the base; those that are tokens already are not
+            retired.
 
     Returns:
         The retired tokens with their ids, ascending.
     """
-    made = last_merges(base).keys() - base.added - set(BYTE_TOKENS) - {part for pair in learned.merges for part in pair}
+    needed = {*BYTE_TOKENS, *required, *(part for pair in learned.merges for part in pair)}
+    made = last_merges(base).keys() - never_removed(base) - needed
     remaining = prune(base, uses, base.vocab.keys() - made, len(base.vocab) - len(learned.tokens), 1)
     retired = {token: base.vocab[token] for token in sorted(base.vocab.keys() - remaining, key=base.vocab.__getitem__)}
     if words := words_among(base, retired):

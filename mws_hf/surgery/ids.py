@@ -233,7 +233,7 @@ def renumbered_tokenizer(spec: Mapping[str, Any], ids: Mapping[int, int | None])
     if spec.get("post_processor"):
         changed["post_processor"] = renumbered_processor(spec["post_processor"], lambda _, number: ids[number])
     if spec.get("padding"):
-        changed["padding"] = {**spec["padding"], "pad_id": ids.get(spec["padding"]["pad_id"])}
+        changed["padding"] = {**spec["padding"], "pad_id": ids[spec["padding"]["pad_id"]]}
     return changed
 
 
@@ -275,6 +275,12 @@ def renumbered_processor(
             token, number = part[role]
             changed[role] = [names.get(token, token), number_of(names.get(token, token), number)]
     return changed
+
+
+def ids_of_parts(spec: Mapping[str, Any]) -> set[int]:
+    """Return the ids that the post-processor and the padding of a tokenizer.json contain."""
+    padding = [spec["padding"]["pad_id"]] if spec.get("padding") else []
+    return {*padding, *(number for _, number in processor_ids(spec.get("post_processor")))}
 
 
 def processor_ids(part: Mapping[str, Any] | None) -> list[tuple[str, int]]:

@@ -24,7 +24,7 @@ from mws_hf.errors import MwSError, SettingError
 from mws_hf.kernels import Longs
 from mws_hf.learn.setting_rules import Range, check_range
 from mws_hf.surgery.base import Base, IdMap, Rewritten, count_ids, open_base
-from mws_hf.surgery.ids import renumbered_tokenizer
+from mws_hf.surgery.ids import ids_of_parts, renumbered_tokenizer
 from mws_hf.text.phrases import counted
 from mws_hf.text.symbols import BYTE_CHARACTERS, BYTE_TOKENS, each_text
 from mws_hf.tokenizer.merging import merge_steps, ranked
@@ -90,8 +90,9 @@ def trim(
 ) -> Trimming:
     """Drop the tokens of a BPE tokenizer that texts do not use, or use least.
 
-    Tokens are dropped one by one, the least used first. The uses of each are added to its two parts. Added tokens and
-    byte tokens always stay. A text that the base segments into kept tokens is segmented as before.
+    Tokens are dropped one by one, the least used first. The uses of each are added to its two parts. Added tokens, the
+    tokens of the post-processor and of padding, and byte tokens always stay. A text that the base segments into kept
+    tokens is segmented as before.
 
     Args:
         tokenizer: any tokenizer that `mws_hf.extend` takes.
@@ -189,10 +190,16 @@ def last_merges(base: Base) -> dict[str, tuple[str, str]]:
     return found
 
 
+def never_removed(base: Base) -> set[str]:
+    """List the added tokens, and the tokens whose ids the post-processor and the padding of the base contain."""
+    numbers = ids_of_parts(base.spec)
+    return {token for token, number in base.vocab.items() if token in base.added or number in numbers}
+
+
 def _pinned(base: Base, keep: Iterable[str]) -> dict[str, Reason]:
     """List the tokens that always stay, and the reason for each."""
     unknown = base.spec["model"].get("unk_token")
-    pinned: dict[str, Reason] = dict.fromkeys(base.added, "added")
+    pinned: dict[str, Reason] = dict.fromkeys(never_removed(base), "added")
     if unknown in base.vocab:
         pinned[unknown] = "added"
     pinned |= dict.fromkeys(BYTE_CHARACTERS if base.byte_level else BYTE_TOKENS, "bytes")

@@ -487,6 +487,17 @@ def test_required_strings_become_tokens_and_words_of_one_token(kind):
         assert larger.tokenizer.decode(larger.tokenizer.encode(text + "!").ids).endswith(text.strip() + "!")
 
 
+@pytest.mark.parametrize("make", [gpt2_like, llama2_like])
+def test_a_required_string_that_is_a_token_already_is_not_replaced(make):
+    base = open_base(make())
+    words = words_among(base, extend(base, counts(), 60, replace=russian()).retired)[:5]
+    assert words
+    larger = extend(base, counts(), 60, replace=russian(), required=words)
+    assert larger.retired and not {base.spell(word) for word in words} & larger.retired.keys()
+    pipeline = Base.of(larger.tokenizer).pipeline()
+    assert [pipeline.encode(word).tokens for word in words] == [[base.spell(word)] for word in words]
+
+
 def test_no_required_merge_makes_a_token_a_second_time():
     merges = [("b", "a"), ("a", "b"), ("ab", "a")]  # a, ba and c: aba is an entry already
     assert merges_for(["abac"], merges, "abc") == [("ba", "c"), ("a", "bac")]
@@ -527,7 +538,7 @@ def test_no_new_merge_joins_what_is_kept_apart(kind):
     [
         ({"required": ["two words"]}, "pattern of the tokenizer splits it"),
         ({"required": [""]}, "cannot become a token"),
-        ({"required": ["".join(map(chr, range(0x4E00, 0x4E5A)))]}, "more than 60 new tokens"),
+        ({"required": ["".join(map(chr, range(0x4E00, 0x4E5A)))]}, "the required strings need more than 60 new tokens"),
         ({"keep_apart": ["abc"]}, "cannot be kept apart"),
         ({"required": "ab"}, "required: the str 'ab' is not a list of str"),
         ({"required": [" ab", 7]}, "required: element 1 is int; expected str"),

@@ -15,7 +15,7 @@ import pytest
 import transformers
 from hypothesis import given
 from hypothesis import strategies as st
-from tokenizers import Tokenizer, models
+from tokenizers import Tokenizer, models, processors
 from transformers import AutoTokenizer
 
 from mws_hf import MwSError
@@ -134,6 +134,31 @@ def test_special_tokens_keep_their_place_where_a_processor_names_them(kind):
     assert small.token_to_id(end[0]) < end[1]
     assert small.encode("a").ids[0] == small.token_to_id(begin[0])
     assert small.encode("a").ids[-1] == small.token_to_id(end[0])
+
+
+@pytest.mark.parametrize("part", ["template", "padding"])
+def test_a_special_token_that_is_not_an_added_token_stays(part):
+    """Tokenizers that are made from vocab.json and merges.txt contain such tokens."""
+    spec = json.loads(llama3_like().to_str())
+    number = len(spec["model"]["vocab"])
+    spec["model"]["vocab"] |= {"<s>": number, "unused": number + 1}
+    spec["added_tokens"] = []
+    base = Tokenizer.from_str(json.dumps(spec))
+    base.post_processor = processors.ByteLevel()
+    if part == "template":
+        base.post_processor = processors.TemplateProcessing(single="<s> $A", special_tokens=[("<s>", number)])
+    else:
+        base.enable_padding(pad_id=number, pad_token="<s>", length=80)
+    small = trim(base, CODE, min_count=1).tokenizer
+    assert small.token_to_id("unused") is None and small.token_to_id("<s>") < number
+    assert small.token_to_id("<s>") == small.encode("a").ids[0 if part == "template" else -1]
+
+
+def test_an_id_of_padding_that_is_not_a_token_is_named():
+    base = Tokenizer.from_str(llama3_like().to_str())
+    base.enable_padding(pad_id=5000, pad_token="<pad>")
+    with pytest.raises(MwSError, match="padding contains id 5000, which is not a token"):
+        trim(base, CODE, min_count=1)
 
 
 def test_the_bits_of_a_text_are_those_of_its_tokens():

@@ -76,7 +76,8 @@ def transplant_directory(
             tokenizer is missing; there is no config.json, or there are no .safetensors weights; their index names files
             outside of the folder; a tensor with a row per token cannot be changed; a module of sentence-transformers
             has the old vocabulary in it; a LoRA adapter is beside the weights; the tokenizer is slow; its ids.json is
-            of another base; the model has fewer rows than ids; config.json needs an id of a token that the new
+            of another base; the model numbers positions from its padding id on (RoBERTa), and the new tokenizer has
+            another padding id; the model has fewer rows than ids; config.json needs an id of a token that the new
             tokenizer lacks, such as that of images.
     """
     source, target = model_folder(model), tokenizer_folder(tokenizer)

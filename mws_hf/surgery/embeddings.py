@@ -22,7 +22,15 @@ from mws_hf.errors import MwSError, SettingError
 from mws_hf.learn.setting_rules import Range, check_range
 from mws_hf.surgery.base import IdMap, Spelling, raw_bytes
 from mws_hf.surgery.companions import check_no_token_adapter
-from mws_hf.surgery.ids import ROLE_FIELDS, SIZES, Role, Successor, renumber_model
+from mws_hf.surgery.ids import (
+    POSITIONS_AFTER_PAD,
+    ROLE_FIELDS,
+    SIZES,
+    Role,
+    Successor,
+    parts_of_model,
+    renumber_model,
+)
 from mws_hf.surgery.model_tables import Table, Tensor, usable_tables, vocabulary_tables
 from mws_hf.text.symbols import ROLES
 from mws_hf.tokenizer.layout import IDS_FILE
@@ -88,8 +96,9 @@ def transplant(
 
     Raises:
         MwSError: `model` is not a model, `init` is unknown, `pad_to_multiple` is below 1, a tokenizer is slow, the old
-            one has more ids than the model has rows, a tensor with a row per token cannot be changed, or an adapter
-            trains single tokens.
+            one has more ids than the model has rows, a tensor with a row per token cannot be changed, an adapter
+            trains single tokens, or the model numbers positions from its padding id on (RoBERTa), and the new tokenizer
+            has another padding id.
 
     >>> from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
     >>> from mws_hf.tokenizer.backend import base_vocab, build_backend
@@ -161,13 +170,25 @@ def fit_settings(
 
     Returns:
         The fields that lost an id.
+
+    Raises:
+        MwSError: the model numbers positions from its padding id on, and the new tokenizer has another padding id.
     """
+    numbering = [part for _, part in parts_of_model(settings) if part.get("model_type") in POSITIONS_AFTER_PAD]
+    padding = [part.get("pad_token_id") for part in numbering]
     roles = {
         role: Role(getattr(new_tokenizer, role, None), new=getattr(old_tokenizer, role, None) is None)
         for role in ROLE_FIELDS
     }
     by_role = _successors_by_role(old_tokenizer, new_tokenizer)
     lost = renumber_model(settings, _successors(old_tokenizer, new_tokenizer), roles, rows, by_role)
+    for part, old in zip(numbering, padding, strict=True):
+        if old is not None and (new := part["pad_token_id"]) != old:
+            has = "no pad token" if new is None else f"pad_token_id {new}"
+            raise MwSError(
+                f"{name}: a model of type {part['model_type']} numbers positions from its pad_token_id {old} on, but "
+                f"the new tokenizer has {has}; give a tokenizer whose pad token has id {old}"
+            )
     for field in lost:
         logger.warning("%s: %s has the id of a token that the new tokenizer lacks; the id was removed", name, field)
     return lost

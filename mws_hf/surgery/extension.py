@@ -74,9 +74,7 @@ def with_strings(base: Base, learned: LearnedTokens, strings: list[str], n_token
             found = {**part.found, "required": len(merges)}
             return LearnedTokens([*part.symbols, *symbols], [*part.merges, *merges], found, part.n_types)
         n_learned -= more
-    raise MwSError(
-        f"the required strings need more than {counted(n_tokens, 'new token')}; add more tokens"
-    )
+    raise MwSError(f"the required strings need more than {counted(n_tokens, 'new token')}; add more tokens")
 
 
 @dataclass(frozen=True)
@@ -138,7 +136,7 @@ def extend(
         protected: texts that must be segmented as before, such as the language of the base; merges that would apply in
             them are not learned. Other texts may be segmented differently.
         required: strings that must be tokens, among the `n_tokens`; where such a string is a word of its own, it is one
-            token. A space before a word belongs to its token.
+            token, also in `protected` texts. A space before a word belongs to its token.
         show_progress: whether to draw progress bars on standard error, if it is a terminal.
         **settings: attributes of `new_tokens.ExtensionSettings`.
 
@@ -240,8 +238,8 @@ def retire(base: Base, learned: LearnedTokens, uses: Longs, required: Iterable[s
     Returns:
         The retired tokens with their ids, ascending.
     """
-    needed = {*BYTE_TOKENS, *required, *(part for pair in learned.merges for part in pair)}
-    made = last_merges(base).keys() - never_removed(base) - needed
+    made = last_merges(base).keys() - never_removed(base).union(required)
+    made = made - set(BYTE_TOKENS) - {part for pair in learned.merges for part in pair}
     remaining = prune(base, uses, base.vocab.keys() - made, len(base.vocab) - len(learned.tokens), 1)
     retired = {token: base.vocab[token] for token in sorted(base.vocab.keys() - remaining, key=base.vocab.__getitem__)}
     if words := words_among(base, retired):

@@ -25,6 +25,12 @@ ROLE_FIELDS = ("bos_token_id", "eos_token_id", "pad_token_id")
 _COUNTS = ("num_", "max_", "min_", "n_")
 _NO_IDS = ("_size", "_len", "_length", "_count", "_dim", "_per_second", "_per_image")
 _GONE = object()
+POSITIONS_AFTER_PAD = frozenset(
+    ("roberta", "roberta-prelayernorm", "xlm-roberta", "xlm-roberta-xl", "camembert", "xmod", "longformer", "ibert")
+    + ("data2vec-text", "esm", "lilt", "layoutlmv3", "luke", "markuplm", "mpnet", "fsmt", "m2m_100", "nllb-moe")
+    + ("altclip_text_model", "bridgetower_text_model", "clap_text_model", "kosmos_2_text_model")
+)
+"""Values of ``model_type`` whose models number the positions of a text from ``pad_token_id`` + 1 on."""
 PER_LAYER = "vocab_size_per_layer_input"
 SIZES = ("vocab_size", PER_LAYER)
 """Fields with the number of rows of tensors with a row per entry; tables of single layers may have fewer (Gemma)."""

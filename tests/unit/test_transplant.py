@@ -29,6 +29,7 @@ from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from transformers import (
     AutoConfig,
+    AutoModel,
     AutoModelForCausalLM,
     AutoTokenizer,
     BartConfig,
@@ -45,9 +46,11 @@ from transformers import (
     GPT2LMHeadModel,
     LlamaConfig,
     LlamaForCausalLM,
+    M2M100Config,
     PhiConfig,
     PhiForCausalLM,
     PreTrainedTokenizerFast,
+    RobertaConfig,
     T5Config,
     T5ForConditionalGeneration,
 )
@@ -285,6 +288,34 @@ def test_a_model_with_named_labels_keeps_them(tmp_path, kind):
     config = AutoConfig.from_pretrained(tmp_path / "out")
     assert config.id2label == labels and config.vocab_size == len(new)
     assert type(model).from_pretrained(tmp_path / "out").get_input_embeddings().num_embeddings == len(new)
+
+
+@pytest.mark.parametrize("config", [RobertaConfig, M2M100Config])
+def test_the_padding_id_from_which_a_model_numbers_positions_must_stay(tmp_path, config):
+    """With another one, the model would add the embeddings of other positions to every token."""
+    base = PreTrainedTokenizerFast(tokenizer_object=metaspace_like(), pad_token="<s>", eos_token="</s>")
+    assert base.pad_token_id == 1
+    names = {"d_model": 16, "encoder_layers": 1, "decoder_layers": 1} if config is M2M100Config else SIZES
+    model = AutoModel.from_config(config(vocab_size=len(base), pad_token_id=1, eos_token_id=2, **names))
+    model.save_pretrained(tmp_path / "model")
+    base.save_pretrained(tmp_path / "model")
+    for special, message in (["<fill>"], "pad_token_id 0"), (["<end>"], "no pad token"), (["<end>", "<fill>"], None):
+        backend = build_backend(base_vocab(special), [], special_tokens=special)
+        roles = {"pad_token": "<fill>"} if "<fill>" in special else {}
+        new = PreTrainedTokenizerFast(tokenizer_object=backend, **roles)
+        new.save_pretrained(tmp_path / "new")
+        if message is None:
+            transplant_directory(tmp_path / "model", tmp_path / "new", tmp_path / "out")
+            changed, _ = transplant(model, base, new)
+            assert AutoConfig.from_pretrained(tmp_path / "out").pad_token_id == changed.config.pad_token_id == 1
+            continue
+        for work in (
+            lambda: transplant_directory(tmp_path / "model", tmp_path / "new", tmp_path / "out"),
+            lambda new=new: transplant(model, base, new),
+        ):
+            with pytest.raises(MwSError, match=f"{message}; give a tokenizer whose pad token has id 1"):
+                work()
+        assert not (tmp_path / "out").exists()
 
 
 def test_a_beginning_that_the_new_tokenizer_lacks_is_named(folder, tmp_path, caplog):

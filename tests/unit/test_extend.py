@@ -83,6 +83,19 @@ def test_english_and_code_are_untouched_and_russian_is_shorter(kind):
     assert change.bytes_per_token[1] > 1.5 * change.bytes_per_token[0]
 
 
+@pytest.mark.parametrize("words", [{" жук": 9}, {" кот": 9, " дом": 8}])
+def test_a_word_is_measured_after_one_space_where_the_normalizer_puts_one(words):
+    """Llama 2 has a token of two spaces, which would hide the token of a space and a word."""
+    spec = json.loads(llama2_like().to_str())
+    spec["model"]["vocab"]["▁▁"] = max(spec["model"]["vocab"].values()) + 1
+    spec["model"]["merges"] = [["▁", "▁"], *spec["model"]["merges"]]
+    letters = sorted(set("".join(words)) - {" "})
+    spec["model"]["vocab"] |= {letter: 5000 + number for number, letter in enumerate(letters)}
+    base = Tokenizer.from_str(json.dumps(spec))
+    larger = append_tokens(Base.of(base), LearnedTokens([], [("▁", word[1]) for word in words], {}, 0), {}).tokenizer
+    assert measure_change(base, larger, ["".join(words).strip()]).words_changed == 1
+
+
 def test_a_change_is_measured_without_truncation_and_padding():
     """A tokenizer.json may contain those of a past call."""
     base, larger = BASES[KINDS[0]](), extended(KINDS[0]).tokenizer

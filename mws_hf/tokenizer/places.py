@@ -214,10 +214,11 @@ def check_loadable(name: str | os.PathLike[str], subfolder: str | None) -> None:
         subfolder: the argument ``subfolder`` of `from_pretrained`.
     """
     check_known_name(name)
-    if os.path.isfile(name) and Path(name).suffix == ".json" and Path(name).name != TOKENIZER_FILE:
+    in_other_file = Path(name).suffix == ".json" and not Path(name).name.endswith(TOKENIZER_FILE)
+    if in_other_file and os.path.isfile(name):
         raise MissingTokenizerError(
-            f"{name}: is neither a folder nor a file named {TOKENIZER_FILE}; give the folder of the tokenizer, or load "
-            "a tokenizer file of another name with the argument tokenizer_file"
+            f"{name}: is neither a folder nor a file whose name ends in {TOKENIZER_FILE}; give the folder of the "
+            "tokenizer, or load a tokenizer file of another name with the argument tokenizer_file"
         )
     if os.path.isdir(name) and subfolder and not os.path.exists(folder := Path(name, subfolder)):
         raise MissingTokenizerError(f"{folder}: no such folder; check subfolder={subfolder!r}")

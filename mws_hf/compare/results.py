@@ -108,7 +108,9 @@ _OF_TEXT: dict[str, Callable[[Row], str]] = {
         + (_LOSES_TEXT if _loses_text(row) and "text_bits_per_byte" not in row else "")
     ),
     TEXT["bytes_per_token"].short: _figure_cell(TEXT["bytes_per_token"], "text_"),
-    BITS.short: lambda row: _figure_cell(BITS, "text_")(row) + (_LOSES_TEXT if _loses_text(row) else ""),
+    BITS.short: lambda row: (
+        _figure_cell(BITS, "text_")(row) + (_LOSES_TEXT if _loses_text(row) and "text_bits_per_byte" in row else "")
+    ),
 }
 _OF_TRAINING: dict[str, Callable[[Row], str]] = {
     "vocabulary size": lambda row: f"{row['n_tokens']:,}",

@@ -273,8 +273,10 @@ def _check_input(
 def _read_texts(
     text: str | os.PathLike[str] | Iterable[str], bits: str | os.PathLike[str] | Iterable[str] | None
 ) -> tuple[list[str], list[str] | None]:
-    """Read the held-out lines and, if given, those for n-gram models; raise MwSError if too few of these are usable."""
+    """Read the held-out lines and, if given, those for n-gram models; raise MwSError if they cannot be measured."""
     lines, train = lines_of(text), None if bits is None else lines_of(bits)
+    if not any(lines):
+        raise MwSError("the held-out text is empty; give a file with at least one line of text")
     if train is not None:
         training_documents(train, [line for line in lines if line])
     return lines, train

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
+from mws_hf.corpus.segmentations import Morphs
 from mws_hf.scoring.boundaries import boundaries
 from mws_hf.scoring.running_text import WORD, TextScores
 from mws_hf.text.pattern import compiled
@@ -37,14 +38,14 @@ class WordDifference(NamedTuple):
         times: how often it occurs in the text.
         first: its tokens by the first tokenizer.
         second: its tokens by the second tokenizer.
-        gold: its reference morphs; empty if it is not in the reference.
+        gold: its reference segmentations; empty if it is not in the reference.
     """
 
     word: str
     times: int
     first: tuple[JudgedToken, ...]
     second: tuple[JudgedToken, ...]
-    gold: tuple[str, ...] = ()
+    gold: Sequence[Morphs] = ()
 
 
 class Comparison(NamedTuple):
@@ -64,14 +65,14 @@ class Comparison(NamedTuple):
 
 
 def comparisons(
-    tokenizers: Sequence[Opened], text: str, gold: Mapping[str, Sequence[str]] | None = None
+    tokenizers: Sequence[Opened], text: str, gold: Mapping[str, Sequence[Morphs]] | None = None
 ) -> list[Comparison]:
     """Compare how tokenizers split the words of a text, each word after a space.
 
     Args:
         tokenizers: two or more tokenizers.
         text: the text whose words are compared.
-        gold: reference morphs by word; in these words, each split point is judged as a hit or a miss.
+        gold: reference segmentations by word; in these words, each split point is judged as a hit or a miss.
 
     Returns:
         First the comparison of the two tokenizers that differ most, then the other comparisons with the first
@@ -85,7 +86,7 @@ def comparisons(
     def compared(first: str, second: str) -> Comparison:
         rows = [
             WordDifference(
-                word, counts[word], judged(a, gold.get(word)), judged(b, gold.get(word)), tuple(gold.get(word, ()))
+                word, counts[word], judged(a, gold.get(word, ())), judged(b, gold.get(word, ())), gold.get(word, ())
             )
             for word, a, b in zip(words, split[first], split[second], strict=True)
             if a != b
@@ -99,16 +100,27 @@ def comparisons(
     ]
 
 
-def judged(tokens: Sequence[str], gold: Sequence[str] | None) -> tuple[JudgedToken, ...]:
-    """Judge the split after each token of a word by the reference morphs, if there are any.
+def judged(tokens: Sequence[str], gold: Sequence[Morphs]) -> tuple[JudgedToken, ...]:
+    """Judge the split after each token of a word: it is a hit if a reference segmentation has this boundary.
 
-    >>> [token.after for token in judged(("un", "pa", "cking"), ("un", "pack", "ing"))]
+    Without a reference segmentation, no split is judged.
+
+    >>> [token.after for token in judged(("un", "pa", "cking"), [("un", "pack", "ing")])]
     ['hit', 'miss', '']
     """
-    if gold is None:
+    if not gold:
         return tuple(map(JudgedToken, tokens))
-    true = boundaries(gold)
+    true = any_boundaries(gold)
     return tuple(map(JudgedToken, tokens, [*("hit" if end in true else "miss" for end in boundaries(tokens)), ""]))
+
+
+def any_boundaries(segmentations: Sequence[Morphs]) -> set[int]:
+    """Return the positions of all boundaries that at least one segmentation of a word has.
+
+    >>> sorted(any_boundaries([("un", "lock", "s"), ("unlock", "s")]))
+    [2, 6]
+    """
+    return {position for morphs in segmentations for position in boundaries(morphs)}
 
 
 def parity(scores: Mapping[str, Mapping[str, TextScores]], parallel: bool) -> dict[str, float]:

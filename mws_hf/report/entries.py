@@ -15,8 +15,7 @@ from operator import methodcaller
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mws_hf.corpus.segmentations import Gold
-from mws_hf.report.differences import ids_of
-from mws_hf.scoring.boundaries import boundaries
+from mws_hf.report.differences import any_boundaries, ids_of
 from mws_hf.scoring.running_text import WORD
 from mws_hf.text.pattern import compiled, split
 from mws_hf.text.symbols import readable
@@ -107,7 +106,7 @@ class Entry(NamedTuple):
         rank: rank of the merge that makes it; None if no merge does.
         kind: kind of that merge, or "added" for an added token.
         edges: how many of its edges in the words of the reference segmentations are inside a word.
-        right: how many of these edges are reference boundaries.
+        right: how many of these edges are boundaries of a reference segmentation.
         ends: mean probability of a boundary at its edges in the texts, in percent (see `token_evidence`).
         inside: mean of the highest probability inside it, in percent.
     """
@@ -174,12 +173,12 @@ def entries_of(
 
 
 def _edges(opened: Opened, golds: Sequence[Gold]) -> tuple[Counter[int], Counter[int]]:
-    """Count the edges of each token inside gold words, and those that the first gold segmentation has as boundaries."""
+    """Count the edges of each token inside gold words, and those that a gold segmentation has as boundaries."""
     edges: Counter[int] = Counter()
     right: Counter[int] = Counter()
     words = [entry for gold in golds for entry in gold.words]
     for entry, spans in zip(words, _token_spans(opened, [entry.word for entry in words]), strict=True):
-        true = boundaries(entry.segmentations[0])
+        true = any_boundaries(entry.segmentations)
         for number, *ends in spans:
             for place in ends:
                 if 0 < place < len(entry.word):

@@ -123,14 +123,21 @@ def report_page(
         The page, of less than `MAX_PAGE_BYTES` bytes in UTF-8.
 
     Raises:
-        MwSError: there is no tokenizer, a file cannot be read, parallel texts have different numbers of lines, or the
-            page would be larger than `MAX_PAGE_BYTES`.
+        MwSError: there is no tokenizer, a file cannot be read, a text is empty, parallel texts are fewer than two or
+            have different numbers of lines, or the page would be larger than `MAX_PAGE_BYTES`.
     """
     if not systems:
         raise MwSError("there is no tokenizer to report on; give at least one")
+    if empty := [name for name, text in texts.items() if not any(text)]:
+        raise MwSError(f"{empty[0]}: this text is empty; give a file with at least one line of text, or leave it out")
+    if parallel and len(texts) < 2:
+        raise MwSError("parallel texts are compared with each other; give at least two texts (--text)")
     if parallel and len({len(text) for text in texts.values()}) > 1:
         sizes = ", ".join(f"{name} {len(text):,}" for name, text in texts.items())
-        raise MwSError(f"parallel texts must have the same number of lines, but there are: {sizes} lines; align them")
+        raise MwSError(
+            "parallel texts must have the same number of lines, not counting empty ones, but there are: "
+            f"{sizes} lines; align them"
+        )
     lines = [line for text in texts.values() for line in text]
     tokenizers = [opened for opened in systems if not opened.is_segmenter]
     shown = [opened.name for opened in tokenizers]
@@ -140,7 +147,7 @@ def report_page(
     scores = {name: {each.name: score_text(each, text) for each in tokenizers} for name, text in by_text}
     measured = lines or [entry.word for gold in report.golds for entry in gold.words]
     words = known_words(measured, evidence) if evidence else {}
-    gold = {entry.word: entry.segmentations[0] for each in report.golds for entry in each.words}
+    gold = {entry.word: entry.segmentations for each in report.golds for entry in each.words}
     text = "\n".join(lines or gold)
     return _filled_page(
         version=mws_hf.__version__,

@@ -343,6 +343,22 @@ def test_progress_is_a_line_a_system_off_a_terminal_too(gold, tmp_path, capsys):
     ]
 
 
+def test_without_bits_there_is_no_column_of_bits_even_if_a_system_loses_text(tmp_path):
+    options = {"systems": parse_systems(["words,bpe"]), "text": [*running_text(), "unseenword"], "picture": False}
+    found = compare(small_counts(), [], [300], tmp_path, **options)
+    table = (tmp_path / "results.md").read_text(encoding="utf-8").partition("## Held-out")[2]
+    assert "(loses text)" in table and "bits" not in table + str(summary(found)[0])
+
+
+@pytest.mark.parametrize("text", [[], ["", ""], Path("empty.txt")])
+def test_an_empty_text_is_an_error_before_any_training(text, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("empty.txt").write_bytes(b"")
+    with pytest.raises(MwSError, match="the held-out text is empty"):
+        compare(small_counts(), [], [300], "out", systems=parse_systems(["bpe"]), text=text)
+    assert not Path("out").exists()
+
+
 def test_bits_of_a_system_that_loses_text_are_marked_in_every_form(tmp_path):
     pytest.importorskip("sentencepiece")
     lines = running_text()

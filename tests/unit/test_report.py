@@ -331,9 +331,14 @@ def test_both_axes_of_a_picture_have_titles():
 
 
 def test_misuse_is_reported_in_a_line(folder, tmp_path):
+    (tmp_path / "empty.txt").write_bytes(b"")
+    (tmp_path / "blank.txt").write_bytes(b"\n\n")
     for arguments, says in (
         (["--text", tmp_path / "absent.txt"], "absent.txt"),
         (["--bits", folder / "one.txt", "--gold", folder / "gold.tsv"], "--text"),
+        (["--text", tmp_path / "empty.txt"], "empty.txt: this text is empty"),
+        (["--text", f"b={tmp_path / 'blank.txt'}", "--text", folder / "one.txt"], "b: this text is empty"),
+        (["--text", folder / "one.txt", "--parallel"], "give at least two texts"),
     ):
         done = mws("report", folder / "mws", *arguments, "-o", tmp_path / "r.html")
         assert one_line(done) and says in done.stderr, done.stderr
@@ -401,14 +406,31 @@ def test_any_text_is_shown_as_text_and_invisible_characters_are_named(text):
 
 
 def test_split_points_of_gold_words_are_marked_as_hits_and_misses(folder):
-    gold = {entry.word: entry.segmentations[0] for entry in read_gold(folder / "gold.tsv").words}
+    gold = {entry.word: entry.segmentations for entry in read_gold(folder / "gold.tsv").words}
     first = open_tokenizer(folder / "mws", by_class=True)
     second = Opened("letters", live=build_backend(base_vocab((), "".join(gold), []), []))
     (compared,) = comparisons([first, second], "\n".join(gold), gold)
     found = compared.words
-    assert found and all(each.gold == tuple(gold[each.word]) for each in found)
+    assert found and all(each.gold == gold[each.word] for each in found)
     for pieces in [each.first for each in found] + [each.second for each in found]:
         word = "".join(piece.text for piece in pieces)
         ends = np.cumsum([len(piece.text) for piece in pieces])[:-1]
-        true = set(np.cumsum([len(part) for part in gold[word]])[:-1])
+        true = set(np.cumsum([len(part) for part in gold[word][0]])[:-1])
         assert [piece.after == "hit" for piece in pieces[:-1]] == [end in true for end in ends]
+
+
+@pytest.mark.parametrize("alternatives", ["un lock s, unlock s", "unlock s, un lock s"])
+def test_a_split_that_any_reference_segmentation_has_is_no_miss(alternatives, tmp_path):
+    (tmp_path / "gold.tsv").write_text(f"unlocks\t{alternatives}\n", encoding="utf-8")
+    parts = [("u", "n"), (" ", "un"), ("l", "o"), ("lo", "c"), ("loc", "k")]
+    for name, merges in (("parts", parts), ("word", [*parts, ("lock", "s"), (" un", "locks")])):
+        (tmp_path / name).mkdir()
+        build_backend(base_vocab((), " unlocks", merges), merges).save(str(tmp_path / name / "tokenizer.json"))
+    done = mws(
+        "report", tmp_path / "parts", tmp_path / "word", "--gold", tmp_path / "gold.tsv", "-o", tmp_path / "r.html"
+    )
+    assert done.returncode == 0, done.stderr
+    text = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert text.count('<b class="hit">·</b>') == 3 and '<b class="miss">×</b><wbr>' not in text
+    shown = alternatives.replace(", ", "; ").replace(" ", "·").replace(";·", ", ")
+    assert f"un·lock·s | unlocks | {shown} | 1" in re.sub(r"<[^>]+>", "", text.replace("</td><td", "</td> | <td"))

@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import transformers
 
 from mws_hf import MwSError, MwSTokenizerFast, MwSTrainer
 from mws_hf.tokenizer.layout import RECORD_FILE
@@ -212,7 +213,9 @@ def test_a_hub_that_fails_in_the_middle_of_a_download(tmp_path: Path):
         hub.repositories["user/part"] = {file.name: file.read_bytes() for file in (tmp_path / "small").iterdir()}
         hub.broken.add("user/part/tokenizer_config.json")
         done = python(TRY_BOTH, "user/part", env=hub.environment(tmp_path / "home"), cwd=tmp_path)
-    assert "refuses access (HTTP status 403)" in done.stdout.splitlines()[-1], done
+    line = done.stdout.splitlines()[-1]
+    ignored = line == "loaded" and transformers.__version__ < "5"  # 4.51 takes a forbidden file for a missing one
+    assert ignored or "refuses access (HTTP status 403)" in line, done
 
 
 EXPLAIN = """

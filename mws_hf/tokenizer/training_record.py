@@ -18,7 +18,7 @@ from typing import Any
 
 from tokenizers import Tokenizer
 
-from mws_hf.atomic import write_text
+from mws_hf.atomic import json_text, write_text
 from mws_hf.text.letter_case import caseless
 from mws_hf.text.phrases import percent
 from mws_hf.tokenizer.backend import tables_of
@@ -68,6 +68,8 @@ def read_record(directory: Path, backend: Tokenizer) -> dict[str, Any]:
     record = load_json(directory / FILE) if os.path.lexists(directory / FILE) else None
     if not isinstance(record, dict) or record.get("merges") != merges_digest(backend):
         return {}
+    if "card" in record:  # version 0.4.0 wrote NaN for the figures that a text without words lacks
+        record["card"] = json.loads(json_text(record["card"]))
     check_shape(record, RECORD, str(directory / FILE))
     return record
 

@@ -334,6 +334,8 @@ class PortableMixin:
         for name in (ADDED_FILE, MAP_FILE):
             (directory / name).unlink(missing_ok=True)
         config = load_json(directory / CONFIG_FILE)
+        if isinstance(config.get("extra_special_tokens"), dict):  # transformers 4 keeps names that were set to None
+            del config["extra_special_tokens"]
         config["model_specific_special_tokens"] = self._tokens_by_name()
         for name, usual in _CHANGEABLE.items():
             if getattr(own, name) != usual:

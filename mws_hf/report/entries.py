@@ -104,7 +104,7 @@ class Entry(NamedTuple):
         shown: its characters or bytes, as the page shows them.
         uses: how often it occurs in the texts.
         rank: rank of the merge that makes it; None if no merge does.
-        kind: kind of that merge, or "added" for an added token.
+        kind: kind of that merge, or "added token".
         edges: how many of its edges in the words of the reference segmentations are inside a word.
         right: how many of these edges are boundaries of a reference segmentation.
         ends: mean probability of a boundary at its edges in the texts, in percent (see `token_evidence`).
@@ -164,8 +164,7 @@ def entries_of(
     spell = readable if opened.spec.byte_level else methodcaller("replace", "▁", " ")
     entries = []
     for token, number in opened.backend.get_vocab().items():
-        rank, kind = opened.made_by.get(token, (None, ""))
-        kind = "added" if number in special else kind
+        rank, kind = (None, "added token") if number in special else opened.made_by.get(token, (None, ""))
         shown = spell(token) if number not in special else token
         judged = evidence.get(number, (None, None))
         entries.append(Entry(number, shown, uses[number], rank, kind, edges[number], right[number], *judged))

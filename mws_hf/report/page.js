@@ -24,9 +24,9 @@ function unfolded(columns) {
 const wanted = {
   "": () => true,
   unused: (v, i) => v.uses[i] === 0,
-  morph: (v, i) => v.kind[i] === "morph",
-  composition: (v, i) => v.kind[i] === "composition",
-  added: (v, i) => v.kind[i] === "added",
+  morph: (v, i) => v.kind[i].endsWith("morph"),  // "added morph" is a merge of an extended tokenizer
+  composition: (v, i) => v.kind[i].endsWith("composition"),
+  added: (v, i) => v.kind[i] === "added token",
   against: (v, i) => v.edges[i] > 1 && v.right[i] * 2 < v.edges[i],
   cuts: (v, i) => v.ends[i] !== null && v.ends[i] < 20,
   hides: (v, i) => v.inside[i] > 50,
@@ -46,7 +46,7 @@ async function show() {
   for (const i of v.order) {
     if ((query && !v.shown[i].toLowerCase().includes(query)) || !filter(v, i)) continue;
     if (++found > MOST) continue;
-    const kind = v.kind[i] === "composition" ? "frequency" : v.kind[i];
+    const kind = v.kind[i].replace("composition", "frequency");
     const merge = v.rank[i] < 0 ? (kind || "none") : `${v.rank[i]}${kind ? `, ${kind}` : ""}`;
     const cells = [v.shown[i].replaceAll(" ", "␣").replaceAll("\n", "↵").replaceAll("\t", "⇥"), v.id[i]];
     if (hasText) cells.push(v.uses[i]);

@@ -25,7 +25,7 @@ from tokenizers import Tokenizer
 from mws_hf.compare import baselines
 from mws_hf.corpus.counting import count_documents
 from mws_hf.report.differences import comparisons
-from mws_hf.report.entries import Entry, packed, packed_within
+from mws_hf.report.entries import Entry, entries_of, packed, packed_within
 from mws_hf.report.html import visible
 from mws_hf.report.page import MAX_PAGE_BYTES
 from mws_hf.report.pictures import Point, _ticks, bars, scatter
@@ -384,12 +384,29 @@ def test_the_table_of_tokens_can_be_searched(folder, tmp_path, width):
         wait(f"{sum(entry['uses'] == 0 for entry in holding)} tokens")
         Select(driver.find_element("id", "filter")).select_by_value("hides")
         wait(f"{sum((entry['inside'] or 0) > 50 for entry in holding)} tokens")
+        driver.find_element("id", "query").clear()
+        Select(driver.find_element("id", "filter")).select_by_value("added")
+        wait(f"{sum(entry['kind'] == 'added token' for entry in vocabulary.values())} tokens")
+        Select(driver.find_element("id", "filter")).select_by_value("morph")
+        wait(f"{sum(entry['kind'].endswith('morph') for entry in vocabulary.values())} tokens")
         assert driver.execute_script("return document.documentElement.scrollWidth - window.innerWidth") <= 0
         assert not driver.get_log("browser")
         kept = Path(os.environ.get("MWS_SCREENSHOTS") or tmp_path)
         driver.save_screenshot(str(kept / f"report-{width}.png"))
     finally:
         driver.quit()
+
+
+def test_the_kinds_of_an_extended_tokenizer_are_told_apart_from_added_tokens(folder, tmp_path):
+    done = mws("extend", folder / "mws", folder / "one.txt", "--add", 20, "-o", tmp_path / "larger", "-q")
+    assert done.returncode == 0, done.stderr
+    opened = open_tokenizer(tmp_path / "larger", by_class=True)
+    special = {token.content for token in opened.backend.get_added_tokens_decoder().values()}
+    entries = entries_of(opened, [], [], {})
+    assert {entry.shown for entry in entries if entry.kind == "added token"} == special
+    new = [entry for entry in entries if entry.id >= 450]
+    assert len(new) == 20 and all(entry.rank is not None for entry in new)
+    assert {entry.kind for entry in new} <= {"added", "added morph", "added composition"}
 
 
 @given(

@@ -128,16 +128,7 @@ def report_page(
     """
     if not systems:
         raise MwSError("there is no tokenizer to report on; give at least one")
-    if empty := [name for name, text in texts.items() if not any(text)]:
-        raise MwSError(f"{empty[0]}: this text is empty; give a file with at least one line of text, or leave it out")
-    if parallel and len(texts) < 2:
-        raise MwSError("parallel texts are compared with each other; give at least two texts (--text)")
-    if parallel and len({len(text) for text in texts.values()}) > 1:
-        sizes = ", ".join(f"{name} {len(text):,}" for name, text in texts.items())
-        raise MwSError(
-            "parallel texts must have the same number of lines, not counting empty ones, but there are: "
-            f"{sizes} lines; align them"
-        )
+    _check_texts(texts, parallel)
     lines = [line for text in texts.values() for line in text]
     tokenizers = [opened for opened in systems if not opened.is_segmenter]
     shown = [opened.name for opened in tokenizers]
@@ -175,6 +166,23 @@ def report_page(
         has_text=bool(lines),
         evidence=evidence.source if evidence and words else "",
     )
+
+
+def _check_texts(texts: Mapping[str, Sequence[str]], parallel: bool) -> None:
+    """Raise MwSError if a text is empty, or if texts that are said to be parallel cannot be."""
+    for name, text in texts.items():
+        if not any(text):
+            raise MwSError(f"{name}: this text is empty; give a file with at least one line of text, or leave it out")
+    if not parallel:
+        return
+    if len(texts) < 2:
+        raise MwSError("parallel texts are compared with each other; give at least two texts (--text)")
+    if len({len(text) for text in texts.values()}) > 1:
+        sizes = ", ".join(f"{name} {len(text):,}" for name, text in texts.items())
+        raise MwSError(
+            "parallel texts must have the same number of lines, not counting empty ones, but there are: "
+            f"{sizes} lines; align them"
+        )
 
 
 def _vocabularies(

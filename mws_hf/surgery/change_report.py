@@ -18,7 +18,7 @@ from mws_hf.surgery.extension import Extension, merges_of, words_among
 from mws_hf.surgery.trim import Trimming, count_uses
 from mws_hf.text.pattern import compiled
 from mws_hf.text.phrases import by_reason, percent, token_change
-from mws_hf.tokenizer.spec import Spec, parts_of, without_limits
+from mws_hf.tokenizer.spec import entry_of, parts_of, without_limits
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ def measure_change(before: Tokenizer, after: Tokenizer, lines: Sequence[str]) ->
     find = compiled(WORD).findall
     words = Counter(word for line in lines for word in find(line))
     # the normalizer Prepend puts a space even before a text that begins with one
-    prepends = any(part["type"] == "Prepend" for part in parts_of(Spec.of(before).raw.get("normalizer")))
+    prepends = any(part["type"] == "Prepend" for part in parts_of(entry_of(before, "normalizer")))
     spaced = list(words) if prepends else [" " + word for word in words]
     changed = sum(
         count

@@ -238,8 +238,8 @@ def retire(base: Base, learned: LearnedTokens, uses: Longs, required: Iterable[s
     Returns:
         The retired tokens with their ids, ascending.
     """
-    made = last_merges(base).keys() - never_removed(base).union(required)
-    made = made - set(BYTE_TOKENS) - {part for pair in learned.merges for part in pair}
+    kept = never_removed(base).union(required, BYTE_TOKENS, *learned.merges)
+    made = last_merges(base).keys() - kept
     remaining = prune(base, uses, base.vocab.keys() - made, len(base.vocab) - len(learned.tokens), 1)
     retired = {token: base.vocab[token] for token in sorted(base.vocab.keys() - remaining, key=base.vocab.__getitem__)}
     if words := words_among(base, retired):

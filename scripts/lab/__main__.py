@@ -42,6 +42,10 @@ def main() -> None:
     parser.add_argument("--again", action="store_true", help="also measure cells whose row is older")
     parser.add_argument("--minutes", type=float, default=float("inf"), help="start no further cell after this time")
     asked = parser.parse_args()
+    if asked.do != "list" and not asked.names:
+        parser.error(f"{asked.do} needs the name of an experiment, or all; `list` shows the names")
+    if incomplete := [each for each in getattr(asked, "with") if "=" not in each]:
+        parser.error(f"--with {incomplete[0]}: a name is missing; write NAME=PATH")
     until = time.monotonic() + 60 * asked.minutes
     tracked = asked.keep or asked.do not in ("plan", "run")
     results = asked.results or (RESULTS if tracked else Path("out/lab/results"))

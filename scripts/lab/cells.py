@@ -234,7 +234,7 @@ def keep(experiment: Experiment, new: Iterable[Row], results: Path = RESULTS) ->
         kept = [rows[key] for key in order]
         lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in kept)
         write_text(results / f"{experiment.name}.jsonl", lines)
-        by = f"By `scripts/lab run {experiment.name}`."
+        by = f"This page is written by `python scripts/lab run {experiment.name}`."
         parts = [f"# {experiment.title}", *_without_empty_sections(experiment.module.table(kept)), by]
         write_text(results / f"{experiment.name}.md", "\n\n".join(parts) + "\n")
 

@@ -97,6 +97,9 @@ def test_the_command_lists_what_is_due_and_names_what_is_wrong(tmp_path: Path):
     assert "small_texts: 30 cells are due" in lab("plan", "small_texts", "--only", system, "sample=0").stdout
     assert "entries has no language=tyr" in lab("plan", "entries", "--only", "language=tyr").stderr
     assert "no such experiment" in lab("run", "nothing").stderr
+    assert "run needs the name of an experiment" in lab("run").stderr
+    unnamed = lab("run", "labels", "--with", "baseline=x", "some/folder")
+    assert "--with some/folder: a name is missing" in unnamed.stderr and "Traceback" not in unnamed.stderr
 
 
 def test_a_row_has_two_stamps_and_each_can_be_older():

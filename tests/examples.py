@@ -19,16 +19,14 @@ thorough = pytest.mark.skipif(not FULL, reason="takes long: scripts/project.py t
 def examples(number: int, suppress_health_check: Iterable[HealthCheck] = (), **more: Any) -> settings:
     """Settings of a test that tries so many examples in the thorough tier.
 
-    A busy machine fails no test: there is no deadline, and examples may take long to generate.
-
     Args:
         number: of examples there; elsewhere a fifth, but no fewer than `LEAST` of them.
         suppress_health_check: further health checks that are not made.
         more: further settings of hypothesis.
     """
     tried = number if FULL else min(number, max(LEAST, number // 5))
-    suppressed = [HealthCheck.too_slow, *suppress_health_check]
-    return settings(max_examples=tried, deadline=None, suppress_health_check=suppressed, **more)
+    suppressed = [*settings().suppress_health_check, *suppress_health_check]
+    return settings(max_examples=tried, suppress_health_check=suppressed, **more)
 
 
 def some(points: Iterable[int]) -> list[int]:

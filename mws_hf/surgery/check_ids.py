@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -77,7 +78,9 @@ def _model_ids(file: str, model: dict[str, Any], backend: Tokenizer, size: int) 
     """Compare the ids in a config of the model with the tokenizer, whose ids are below `size`."""
     added = backend.get_added_tokens_decoder()
     rows = max(size, model_rows(model) or 0)
-    for named in model_ids(model):
+    found = model_ids(model)
+    listed = Counter(named.path for named in found)
+    for named in found:
         token = backend.id_to_token(named.number) if 0 <= named.number <= HIGHEST_ID else None
         wrong = None
         if named.token is not None and named.token != token:
@@ -86,6 +89,10 @@ def _model_ids(file: str, model: dict[str, Any], backend: Tokenizer, size: int) 
             wrong = "which is not a token"
         elif named.special and token is not None and named.number not in added:
             wrong = f"which is {token!r} and not a special token"
+            if listed[named.path] > 1:  # generation may also stop at a regular token, such as a line break
+                message = f"{file}: {named.path} lists id {named.number}, {wrong}; check whether this is intended"
+                yield Finding("warning", "maybe-id", message)
+                continue
         if wrong:
             yield _stale(file, named.path, f"{named.number},", wrong, "name the id of this tokenizer there")
     for path in unknown_ids(model, size):

@@ -162,6 +162,9 @@ def test_check_compares_all_ids_that_are_named(tmp_path):
     MwSTokenizerFast(tokenizer_object=backend, bos_token="<s>", eos_token="</s>").save_pretrained(tmp_path / "far")
     far = {**raw["added_tokens"][0], "id": 999, "content": "<far>"}  # other programs give it the id of the file
     assert spoiled(tmp_path / "far", "tokenizer.json", added_tokens=[*raw["added_tokens"], far]) == {"stale-id"}
+    MwSTokenizerFast(tokenizer_object=backend, bos_token="<s>", eos_token="</s>").save_pretrained(tmp_path / "listed")
+    for stops in ([1, 40], [40, 1, 41]):  # generation may also stop at regular tokens
+        assert spoiled(tmp_path / "listed", "generation_config.json", eos_token_id=stops) == {"maybe-id"}
     right = {"eos_token_id": 1, "suppress_tokens": [40, 41], "vocab_size": 3000, "image_token_id": 2999}
     MwSTokenizerFast(tokenizer_object=backend, bos_token="<s>", eos_token="</s>").save_pretrained(tmp_path / "right")
     assert spoiled(tmp_path / "right", "config.json", **right) == set()

@@ -39,7 +39,7 @@ _IN_USE = "in-use.lock"
 
 
 def _hidden_name(target: Path) -> str:
-    """Return the beginning of the name of a hidden file beside `target`; a long name is shortened and gets its hash.
+    """Return the beginning of the name of a hidden file next to `target`; a long name is shortened and gets its hash.
 
     >>> _hidden_name(Path("out/russian"))
     '.russian'
@@ -211,7 +211,7 @@ def output_lock(directory: str | os.PathLike[str], timeout: float = 0) -> Iterat
     """Lock a folder, which need not exist, so that no other run writes to it.
 
     All links to a folder share its lock, and the same thread may take the lock again. The lock belongs to the operating
-    system (library `filelock`), so that it ends with a killed process. Its file is beside the folder and is removed at
+    system (library `filelock`), so that it ends with a killed process. Its file is next to the folder and is removed at
     the end; a killed process leaves an empty file, which does no harm.
 
     Args:

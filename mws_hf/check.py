@@ -142,7 +142,9 @@ def _facts(folder: CheckedFolder, traps: set[str]) -> dict[str, Any]:
     rows = model_rows(folder.model)
     if rows is not None and rows > folder.ids:
         padding = rows - folder.ids
-        facts["embedding_rows"] = f"{rows:,}, of which the last {padding:,} have no token (padding, which is fine)"
+        facts["embedding_rows"] = (
+            f"{rows:,}; the last {padding:,} have no token, because they are padding (which is fine)"
+        )
     rare = (folder.opened.record or {}).get("rare_entries")
     if isinstance(rare, dict) and all(isinstance(rare.get(name), float) for name in ("unused", "under_5")):
         facts["hardly_used"] = f"{describe_rare_tokens(rare)} in the training text"
@@ -227,10 +229,10 @@ def _missing_file(folder: CheckedFolder) -> Iterator[Finding]:
 
 
 def _configured(folder: CheckedFolder) -> Iterator[Finding]:
-    """Report how transformers reads tokenizer_config.json and the files beside it."""
+    """Report how transformers reads tokenizer_config.json and the files next to it."""
     settings, model = folder.settings, folder.model
     if not settings:
-        other = f", and transformers 5 may use the class of {model['model_type']}, with other ids" if model else ""
+        other = f", and transformers 5 may use the class of {model['model_type']}, with different ids" if model else ""
         message = f"{CONFIG_FILE} is missing: transformers 4 cannot load this folder{other}; {REPAIR} writes it"
         yield Finding("error", "no-config", message)
         return
@@ -279,7 +281,7 @@ def _foreign_files(folder: CheckedFolder) -> Iterator[Finding]:
         message = (
             f"{RECORD_FILE} is missing, because another program saved this folder: `mws evaluate` cannot leave out the "
             f"labeled words of its training, and `mws explain` has no boundary probabilities; copy {RECORD_FILE} and "
-            f"{EVIDENCE_FILE} from the folder that `mws train` or save_pretrained of our classes wrote"
+            f"{EVIDENCE_FILE} from the folder that `mws train` or save_pretrained of MwSTokenizerFast wrote"
         )
         yield Finding("warning", "no-record", message)
     for name in files(folder.directory, FileKind.FOREIGN):
@@ -342,7 +344,7 @@ def _difference_by_class(folder: CheckedFolder) -> str | None:
 
 
 def _model_weights(folder: CheckedFolder) -> Iterator[Finding]:
-    """Report tensors in the same folder with too few rows for the ids, or another number than in config.json.
+    """Report tensors in the same folder with too few rows for the ids, or a different number than in config.json.
 
     More rows than ids are padding, which is fine.
     """
@@ -394,8 +396,8 @@ def repair(directory: str | os.PathLike[str]) -> list[str]:
 
     If an error occurs, nothing is changed.
 
-    * tokenizer_config.json is rewritten as `save_pretrained` of our classes would write it. If it is missing, it is
-      created with the usual roles of the special tokens. It gets the chat templates if some have names.
+    * tokenizer_config.json is rewritten as `save_pretrained` of `MwSTokenizerFast` would write it. If it is missing, it
+      is created with the usual roles of the special tokens. It gets the chat templates if some have names.
     * Files that it needs, such as the module that its auto_map names, are written if they are missing.
     * Truncation and padding of a past call, and a BPE-dropout, are removed from tokenizer.json.
     * An added_tokens.json that contradicts tokenizer.json is removed.
@@ -408,7 +410,7 @@ def repair(directory: str | os.PathLike[str]) -> list[str]:
 
     Raises:
         MwSError: there is no tokenizer, the folder cannot be written, or the tokenizer has a class or a pre-tokenizer
-            whose settings cannot be changed without the risk of other ids.
+            whose settings cannot be changed without the risk of different ids.
     """
     directory = Path(directory)
     folder = CheckedFolder(directory, str(directory))

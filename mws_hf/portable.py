@@ -81,7 +81,7 @@ class Training:
         return Training, (self.settings,)
 
     def files(self, digest: str) -> dict[str, bytes]:
-        """Return the files to save beside a tokenizer: training metadata and, if known, boundary probabilities.
+        """Return the files to save next to a tokenizer: training metadata and, if known, boundary probabilities.
 
         Args:
             digest: the `merges_digest` of the tokenizer, which shows later that the files belong to it.
@@ -436,7 +436,7 @@ class PortableMixin:
                 raise not_in_cache(pretrained_model_name_or_path, trouble, kwargs.get("cache_dir")) from error
             raise
         except Exception as error:  # of any kind; if a file is damaged, the message should name it
-            hidden = error.__context__  # some versions replace our error by one about a missing protobuf
+            hidden = error.__context__  # some versions replace our error with one about a missing protobuf
             if isinstance(hidden, MwSError) and not trouble:
                 raise hidden from None
             check_directory(folder)

@@ -406,7 +406,7 @@ class MwSTokenizer(PortableMixin, PreTrainedTokenizer):
         return self._tokens.get(index)
 
     def convert_tokens_to_string(self, tokens: list[str]) -> str:
-        """Join tokens to text as `join_tokens` does, and replace markers for capitals, if any, by uppercase letters."""
+        """Join tokens to text as `join_tokens` does, and replace any markers for capitals with uppercase letters."""
         text = join_tokens(tokens, self._kind)
         return restore_capitals(text, self._capitals) if self._capitals else text
 

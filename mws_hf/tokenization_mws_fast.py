@@ -170,7 +170,7 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
 
     @classmethod
     def _patch_mistral_regex(cls, tokenizer: Any, *_: Any, **__: Any) -> Any:
-        """Keep the split pattern, which transformers would report as incorrect, or replace, beside some models."""
+        """Keep the split pattern, which transformers would report as incorrect, or replace, next to some models."""
         return tokenizer
 
     def _add_tokens(self, new_tokens: Any, special_tokens: bool = False) -> int:

@@ -39,7 +39,7 @@ COMMANDS = {
     "extend": "Add tokens for a corpus to a pretrained tokenizer.",
     "trim": "Remove tokens that your texts do not use from a pretrained tokenizer.",
     "transplant": "Give a pretrained model another tokenizer.",
-    "warmup": "Compile all kernels now, so that no later command has to wait for it.",
+    "warmup": "Compile all kernels now, so that no later command has to wait for this.",
 }
 """The name of each command, and its description in the list that `mws --help` prints."""
 

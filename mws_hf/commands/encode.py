@@ -53,7 +53,7 @@ def add_options(parser: Parser) -> None:
     size = "Write a new shard after this much text, such as 500K or 1G [default: 64M]."
     add("--shard-size", default=64 << 20, metavar="BYTES", type=parse_bytes, help=size)
     add("--dropout", metavar="SHARE", type=float, help="Probability that a merge fails (BPE-dropout), such as 0.1.")
-    add("--seed", default=0, type=int, help="Seed of --dropout. Use another one for each epoch.")
+    add("--seed", default=0, type=int, help="Seed of --dropout. Use a different one for each epoch.")
     add(
         "--drop",
         default="all",

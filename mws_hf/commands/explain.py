@@ -38,8 +38,9 @@ For example:
 """
 
 _NO_EVIDENCE = (
-    "no boundary probabilities are saved with the tokenizer (extended tokenizers have none, nor have trainings by the "
-    "classic criterion, with --composition 1 or by older versions); give its training words with --from or --lexicon"
+    "no boundary probabilities are saved with the tokenizer (extended tokenizers have none, and neither have those "
+    "trained with --criterion classic, with --composition 1 or by older versions); give its training words with --from "
+    "or --lexicon"
 )
 
 

@@ -22,7 +22,7 @@ error that gives the reason.
 gguf and tiktoken need a byte-level tokenizer. If the program that reads them is installed (`pip install
 llama-cpp-python` or `pip install tiktoken`), it encodes sample texts before the output is written, and the command
 stops with an error if its ids differ from those of `tokenizers`. A byte-level tokenizer made from one of characters, or
-with another split pattern, may give other ids; the command prints for how many sample texts.
+with another split pattern, may give different ids; the command prints for how many sample texts.
 
 For example:
 

@@ -88,7 +88,7 @@ def add_options(parser: Parser) -> None:
 def run(given: Namespace) -> None:
     """Learn new merges and write the folder."""
     if given.replace and given.trim_to is not None:
-        raise MwSError("--replace and --trim-to both free ids for new tokens; give one of them")
+        raise MwSError("--replace and --trim-to both free ids for new tokens; give only one of them")
     read = given.base, given.corpus, given.also, given.protect, given.required, given.keep_apart
     output = given.output
     claim_folder(output, *read, force=given.force)

@@ -14,7 +14,7 @@ from mws_hf.errors import MwSError
 HELP = """
 List the pretrained tokenizers of this package, or write one of them to a folder.
 
-Every command that takes a tokenizer takes these names. You need to write one to a folder only if another program
+Every command that takes a tokenizer accepts these names. You need to write one to a folder only if another program
 should load it.
 
 For example:

@@ -58,9 +58,7 @@ def run(given: Namespace) -> None:
     base, text, keep, output = given.base, given.text, given.keep, given.output
     keep_size, min_count, reading = given.keep_size, given.min_count, reading_of(given)
     if (keep_size is None) == (min_count is None):
-        raise MwSError(
-            "give one of --keep-size (how many tokens to keep) and --min-count (how often each must be used)"
-        )
+        raise MwSError("give either --keep-size (how many tokens to keep) or --min-count (how often each must be used)")
     claim_folder(output, base, text, keep, force=given.force)
     from mws_hf.corpus.files import expand_paths
     from mws_hf.corpus.sources import Source, read_documents

@@ -27,7 +27,7 @@ LETTERS, MANY = "оеаинтсрвлкмдпуяыьгзбчйхжшюцщэф�
 """Letters and number of random words, which are enough for the kernels of long lists and of several threads."""
 
 HELP = """
-Compile all kernels now and keep them on disk, so that no later command waits for it. This is needed once for each
+Compile all kernels now and keep them on disk, so that no later command has to wait for this. It is needed once for each
 version of mws_hf and each kind of processor, and takes one to two minutes.
 
 For example, while you build a Docker image:

@@ -3,7 +3,7 @@
 BPE with marks encodes only words, without spaces. A word is a run of letters (with their combining marks and inner
 apostrophes), of digits, or of other characters. Its mark is a separate symbol, so that ``est`` and ``est</w>`` are two
 tokens, and ``lower</w>`` may be split before its mark. `tokenizers` attaches `end_of_word_suffix` to the last letter,
-which gives other merges than the published ones. Therefore `PairLearner` learns them, and in tokenizer.json a
+which gives different merges from the published ones. Therefore `PairLearner` learns them, and in tokenizer.json a
 normalizer inserts the marks.
 
 Textbook implementations recount all pairs of neighbors after each merge and choose the most frequent pair. If several

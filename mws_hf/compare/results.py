@@ -156,7 +156,7 @@ def _without_other_sizes(row: Row, size: int) -> Row:
 def summary(comparison: Comparison) -> list[list[str]]:
     """Return a small table of the largest size: a header, and the systems in the order of `Comparison.ranked`.
 
-    A system whose vocabulary has another size than the header says has its number of tokens after its name.
+    If the vocabulary of a system has a different size from the header, its number of tokens follows its name.
     """
     size, golds = comparison.sizes[-1], [str(gold["name"]) for gold in comparison.golds]
     f1 = {(row["directory"], row["gold"]): _OF_GOLD["F1"](row) for row in comparison.rows}

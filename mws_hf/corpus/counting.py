@@ -247,7 +247,7 @@ def merge_files(
         if not file.splitter.agrees(first.splitter):
             raise MwSError(
                 f"{file.path}: counted with {file.splitter}, but {first.path} with {first.splitter}; count again with "
-                "one setting"
+                "the same settings"
             )
         if (UNNAMED in file.totals) != (UNNAMED in first.totals):
             raise MwSError(

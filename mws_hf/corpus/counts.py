@@ -152,7 +152,7 @@ class WordCounts:
                 check_group_name(name)
         if len(groups) > MAX_GROUPS:
             raise MwSError(
-                f"there are {len(groups)} groups of words, but at most {MAX_GROUPS} can be learned together; join some"
+                f"there are {len(groups)} groups of words, but at most {MAX_GROUPS} can be learned together; merge some"
             )
         ordered = {name: groups[name].union for name in sorted(groups)}
         first = next(iter(ordered.values())).splitter

@@ -1,6 +1,6 @@
 """Check and read every kind of input, with one class per kind.
 
-Only `kind_of` decides of which kind a file is. To add a kind, write one class, add it to `KINDS`, and add one row to
+Only `kind_of` decides which kind a file is. To add a kind, write one class, add it to `KINDS`, and add one row to
 the table in ``tests/unit/test_kinds.py``.
 """
 

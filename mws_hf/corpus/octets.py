@@ -249,8 +249,8 @@ def check_mark(stream: io.BufferedReader, how: Reading) -> None:
         )
     if head and encoding in ("utf-16", "utf-32") and found != encoding:
         raise Fault(
-            f"has no byte order mark, without which {encoding} cannot be read; name the encoding "
-            f"(--encoding {encoding}-le or {encoding}-be, or none for UTF-8)",
+            f"has no byte order mark, so the order of the bytes is unknown; give --encoding {encoding}-le or "
+            f"{encoding}-be, or leave --encoding out if the text is UTF-8",
             1,
         )
 

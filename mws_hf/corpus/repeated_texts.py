@@ -33,7 +33,9 @@ def warn_of_repeated(names: Iterable[str], how: Reading) -> None:
         marks = text_digests(name, how)
         other = next((seen[mark] for mark in marks if mark in seen), None)
         if other is not None:
-            found.append(f"{name}, {other}: begin alike or contain counts of one text, so its words count twice")
+            found.append(
+                f"{name}, {other}: begin in the same way, or contain counts of the same text, so its words count twice"
+            )
         for mark in marks:
             seen.setdefault(mark, name)
     for message in found[:_MAX_WARNINGS]:

@@ -31,6 +31,7 @@ from mws_hf.text.phrases import counted
 
 _MAX_FIELD_CHARACTERS = 16 << 20  # a longer field is an error, because a quotation mark is probably not closed
 _SEPARATOR_LINE = re.compile(r"sep=.")
+_MARK_IN_TEXT = "if the mark is part of the text, double it, and put quotation marks around the field"
 _logger = logging.getLogger(__name__)
 
 
@@ -106,14 +107,11 @@ def _explained(error: str, line: int) -> str:
             "into several rows"
         )
     if "unexpected end" in error:
-        return "a quotation mark opens a field here and none closes it; double a mark that is text, and quote its field"
+        return f"a quotation mark opens a field here, but none closes it; {_MARK_IN_TEXT}"
     if "expected after" in error:
-        return (
-            f"text follows the quotation mark that closes a field in line {line}; double a mark that is text, and "
-            "quote its field"
-        )
+        return f"text follows the quotation mark that closes a field in line {line}; {_MARK_IN_TEXT}"
     if "new-line character" in error:
-        return "a field without quotation marks contains a carriage return; quote the field, or remove it"
+        return "a field without quotation marks contains a carriage return; quote the field, or remove that character"
     return error
 
 

@@ -154,7 +154,7 @@ class Source:
                 (saved if is_saved else files).setdefault(group, []).append(name)
         once = [*chain.from_iterable(saved.values()), *filter(is_read_once, [*chain(*files.values()), *also])]
         if twice is not None and once:
-            raise MwSError(f"{twice} reads the texts twice to see which tokens they use; {once[0]}: give files of text")
+            raise MwSError(f"{once[0]}: {twice} reads text twice to see which tokens it uses; give files of text")
         named = {group for group in (*files, *saved) if group}
         of_counts = {name: CountsFile.open(name).totals.keys() for name in saved.get(UNNAMED, [])}
         without = [name for name, groups in of_counts.items() if UNNAMED in groups]

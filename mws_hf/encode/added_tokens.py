@@ -60,7 +60,7 @@ class AddedTokens:
     Attributes:
         in_raw: the texts that are found in the original text.
         in_normalized: the texts that are found in normalized text.
-        take_space: whether the library must find the tokens, because some include the white space beside them or match
+        take_space: whether the library must find the tokens, because some include the white space next to them or match
             only whole words (`lstrip`, `rstrip`, `single_word`), or because two have the same normalized text.
     """
 

@@ -3,7 +3,7 @@
 The ids are those of ``backend.encode(document, add_special_tokens=False)``; with dropout, `mws_hf.tokenizer.merging`
 defines them. Documents are first split at added tokens, and the kernel encodes the text between them. The library
 `tokenizers` itself encodes three kinds of documents: all documents if the kernel cannot read the tokenizer, small
-texts, and documents with added tokens that include the white space beside them.
+texts, and documents with added tokens that include the white space next to them.
 """
 
 from __future__ import annotations
@@ -116,8 +116,8 @@ class BlockEncoder:
         """Return the settings of a dropout in the form that the kernel needs."""
         if not self.is_fast:
             raise MwSError(
-                "dropout needs byte-level BPE, or BPE with byte fallback, with one of the named split patterns, which "
-                "this tokenizer is not; leave out --dropout, or train with a named pattern such as o200k"
+                "dropout works only for byte-level BPE, or BPE with byte fallback, with a named split pattern, and "
+                "this tokenizer is different; leave out --dropout, or train with a named pattern such as o200k"
             )
         return Failing.of(dropout, dropout.may_fail(len(merges), built_first(merges)[1], kinds))
 

@@ -190,7 +190,7 @@ class Settings(Described):
         takes=NUMBER,
     ).field(DEFAULT_HIDDEN_BOUNDARY_PRICE)
     crossing_penalty: float = Setting(
-        "Penalty of a morph merge across a certain boundary (lambda), where a merge inside a morph scores 1; a higher "
+        "Penalty of a morph merge across a boundary that is certain (lambda), if one inside a morph scores 1; a higher "
         "value splits more finely.",
         takes=Range(above=True, advice="8 to 20 work for all languages"),
         more="On average, 8 with a `granularity` that is higher by 0.02 gives equally good results.",

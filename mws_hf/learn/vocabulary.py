@@ -315,7 +315,7 @@ def _check_evidence(evidence: Evidence | None, settings: Settings) -> None:
     if settings.is_classic:
         raise MwSError("evidence= is not used by the classic criterion; leave it out")
     if evidence.settings.of_evidence != settings.of_evidence:
-        raise MwSError("evidence= was computed with other settings than this training has; compute it again")
+        raise MwSError("evidence= was computed with settings that differ from those of this training; compute it again")
 
 
 def _warn_of_unused_settings(job: LearningJob) -> None:

@@ -206,7 +206,7 @@ def evaluate(
     encoders = {name: source for name, source in sources.items() if not source.is_segmenter}
     if not (golds or encoders):
         raise MwSError(
-            "nothing can be measured on text, because all that is given splits only words; give reference "
+            "nothing can be measured on text, because everything that was given only splits words; give reference "
             "segmentations, too (--gold FILE)"
         )
     if text is not None and (segmenters := [name for name in sources if name not in encoders]):

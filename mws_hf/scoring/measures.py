@@ -79,7 +79,7 @@ TEXT = _by_key(
         "context_agreement",
         "same in context",
         "same in context",
-        "words segmented in text as they are alone",
+        "words segmented in text as in isolation",
         "up",
         ".1%",
     ),

@@ -353,14 +353,14 @@ def bits_differences(bits: Mapping[str, NgramBits], *, resamples: int = 1000) ->
         and if there is no document that both restore.
 
     Raises:
-        MwSError: a tokenizer was measured on other documents than the first one.
+        MwSError: a tokenizer was measured on different documents from the first one.
     """
     base = next(iter(bits.values()), None)
     result: dict[str, PairedDifference | None] = {}
     for name, entry in bits.items():
         if base is None or not np.array_equal(entry.n_bytes, base.n_bytes):
             raise MwSError(
-                f"{name} was measured on other documents than the first tokenizer; give both the same held-out text"
+                f"{name} was measured on different documents from the first tokenizer; give both the same held-out text"
             )
         both = entry.restored & base.restored
         result[name] = None

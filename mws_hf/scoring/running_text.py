@@ -56,7 +56,7 @@ class TextScores:
         whole_words: share of the running words that are not split.
         byte_tokens: share of the tokens that are part of a character (``<0xD0>`` and parts of characters).
         unknown_tokens: share of the tokens that are unknown.
-        context_agreement: share of the running words that are segmented in the text as they are alone after a space.
+        context_agreement: share of the running words that are segmented in the text as in isolation, after a space.
         unspaced: share of the letters of words that are in scripts without spaces.
         unaligned_lines: lines that count only for lengths, because the tokenizer has no offsets and its tokens do not
             spell the line.

@@ -84,7 +84,7 @@ def read_ids(file: Path) -> dict[int, int | None]:
 def open_base(source: Any) -> Base:
     """Open a tokenizer that can be extended and trimmed.
 
-    Tokens that are only in files beside the tokenizer.json, such as a pad token in tokenizer_config.json, get the ids
+    Tokens that are only in files next to the tokenizer.json, such as a pad token in tokenizer_config.json, get the ids
     that transformers gives them.
 
     Args:
@@ -113,7 +113,7 @@ def open_base(source: Any) -> Base:
 
 
 def named_tokens(folder: Path) -> set[str]:
-    """Return the tokens that the files beside a tokenizer.json contain."""
+    """Return the tokens that the files next to a tokenizer.json contain."""
     found = set(load_settings(folder / ADDED_FILE))
     for name in (CONFIG_FILE, MAP_FILE):
         settings = load_settings(folder / name)
@@ -132,7 +132,7 @@ def _counted_by_class(opened: Opened, folder: Path) -> list[dict[str, Any]]:
     vocab = counted.get_vocab()
     if any(vocab.get(token) != number for token, number in here.items()):
         raise MwSError(
-            f"{opened.name}: the class in {CONFIG_FILE} gives other ids than {TOKENIZER_FILE}; save it once with "
+            f"{opened.name}: the class in {CONFIG_FILE} gives different ids from {TOKENIZER_FILE}; save it once with "
             "AutoTokenizer.from_pretrained(...).save_pretrained(...)"
         )
     return [
@@ -158,7 +158,7 @@ class Rewritten:
 
     @property
     def records(self) -> Mapping[str, Any]:
-        """The content of JSON files that are saved beside the tokenizer, by file name."""
+        """The content of JSON files that are saved next to the tokenizer, by file name."""
         return {}
 
     def save(
@@ -171,7 +171,7 @@ class Rewritten:
 
         Args:
             directory: where to write.
-            source: the tokenizer that was changed: a folder, a file or a name on the Hub. The settings beside its
+            source: the tokenizer that was changed: a folder, a file or a name on the Hub. The settings next to its
                 tokenizer.json are copied. With None nothing is copied.
             records: the content of more JSON files, by file name.
 
@@ -228,7 +228,7 @@ class Base:
         byte_level: whether symbols are bytes in the alphabet of GPT-2; if not, they are characters, with byte fallback.
         mark: the character that stands for a space.
         vocab: the id of each token, including added tokens, as `tokenizers` numbers them.
-        added: the added tokens, special or not, and entries that files beside the tokenizer.json list as such.
+        added: the added tokens, special or not, and entries that files next to the tokenizer.json list as such.
         merges: (left, right) in the order of their ranks.
         before: the new id of each id that it had before it was trimmed; None if it was not trimmed.
     """

@@ -31,8 +31,8 @@ class TextChange:
         tokens: tokens before and after.
         tokens_per_word: before and after; the space before a word belongs to it.
         bytes_per_token: before and after, over the whole text.
-        words_changed: share of the running words that have other tokens than before, each after a space.
-        lines_changed: number of lines that have other tokens than before.
+        words_changed: share of the running words whose tokens have changed, each after a space.
+        lines_changed: number of lines whose tokens have changed.
     """
 
     lines: int
@@ -74,7 +74,7 @@ def measure_change(before: Tokenizer, after: Tokenizer, lines: Sequence[str]) ->
 
 
 def _segmented_differently(before: Tokenizer, after: Tokenizer, texts: Sequence[str]) -> list[bool]:
-    """Return for each text whether it has other tokens than before."""
+    """Return for each text whether its tokens have changed."""
     encoded = [tokenizer.encode_batch(list(texts), add_special_tokens=False) for tokenizer in (before, after)]
     return [first.tokens != second.tokens for first, second in zip(*encoded, strict=True)]
 

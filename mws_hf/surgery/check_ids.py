@@ -124,8 +124,8 @@ def in_some_versions(directory: Path, settings: Mapping[str, Any]) -> Iterator[F
         yield Finding("error", "version-names", message)
     elif named and settings.get("additional_special_tokens") and not (directory / MAP_FILE).is_file():
         message = (
-            f"transformers 5.10 forgets additional_special_tokens beside extra_special_tokens, unless {MAP_FILE} "
-            f"repeats them; {REPAIR} writes that"
+            f"transformers 5.10 loses additional_special_tokens if there are extra_special_tokens, too, unless "
+            f"{MAP_FILE} repeats them; {REPAIR} writes that file"
         )
         yield Finding("error", "version-map", message)
     if files_of_names := matching(directory, [NAMED_TEMPLATES]):

@@ -1,4 +1,4 @@
-"""Read the folder that `mws check` checks: its tokenizer, its settings, and the model beside it."""
+"""Read the folder that `mws check` checks: its tokenizer, its settings, and the model next to it."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class CheckedFolder:
 
     @cached_property
     def shape(self) -> tuple[Alphabet, str] | None:
-        """Alphabet and split pattern, or None if the tokenizer has another form than those of this package."""
+        """Alphabet and split pattern, or None if the tokenizer does not have the form of those of this package."""
         parts = [*parts_of(self.spec.raw["pre_tokenizer"])]
         pattern, _ = split_of({"type": "Sequence", "pretokenizers": parts[1:] if self.spaced else parts})
         return None if self.spec.kind != "BPE" or pattern is None else (alphabet_of(self.spec.model["vocab"]), pattern)

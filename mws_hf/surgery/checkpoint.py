@@ -52,9 +52,9 @@ def transplant_directory(
     init: str = "mean",
     pad_to_multiple: int | None = None,
 ) -> TransplantReport:
-    """Write a copy of a pretrained model for another tokenizer, with the tokenizer beside it.
+    """Write a copy of a pretrained model for another tokenizer, with the tokenizer next to it.
 
-    If ids.json is beside the new tokenizer, it maps the old ids to the new ones. Without it, tokens are matched as in
+    If ids.json is next to the new tokenizer, it maps the old ids to the new ones. Without it, tokens are matched as in
     `embeddings.transplant`.
 
     All files and folders of the model are copied, such as the modules of sentence-transformers, except those that have
@@ -75,7 +75,7 @@ def transplant_directory(
         MwSError: `init` is unknown; the output is the folder of the model or of the tokenizer; the model or the
             tokenizer is missing; there is no config.json, or there are no .safetensors weights; their index names files
             outside of the folder; a tensor with a row per token cannot be changed; a module of sentence-transformers
-            has the old vocabulary in it; a LoRA adapter is beside the weights; the tokenizer is slow; its ids.json is
+            has the old vocabulary in it; a LoRA adapter is next to the weights; the tokenizer is slow; its ids.json is
             of another base; the model numbers positions from its padding id on (RoBERTa), and the new tokenizer has
             another padding id; the model has fewer rows than ids; config.json needs an id of a token that the new
             tokenizer lacks, such as that of images.

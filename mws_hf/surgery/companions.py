@@ -1,4 +1,4 @@
-"""Copy the files and folders beside a model's weights to a transplanted model, or report why they cannot be copied."""
+"""Copy the files and folders next to a model's weights to a transplanted model, or report why they cannot be copied."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _token_field(settings: Mapping[str, Any]) -> str | None:
 
 
 def copy_companions(model: Path, stage: Path, written: Collection[str]) -> list[str]:
-    """Copy the files beside a model's weights and its old tokenizer.
+    """Copy the files next to a model's weights and its old tokenizer.
 
     Files and whole folders are copied unless they depend on the old vocabulary: another tokenizer, weights with a row
     for each token, or weights in a format that is not read here.
@@ -111,7 +111,7 @@ def _old_vocabulary(model: Path, name: Path, settings: Mapping[str, Any], parts:
     if len(name.parts) > 1 and name.suffix == ".safetensors":
         tables = vocabulary_tables(tensors_of(file_inside(model, name)), settings)
         return f"has a row for each token of the vocabulary ({tables[0].name})" if tables else None
-    return None if name.parts[0] in parts else "has weights beside those that are loaded"
+    return None if name.parts[0] in parts else "contains weights that are not loaded"
 
 
 def _required_folders(model: Path) -> set[str]:

@@ -299,7 +299,7 @@ def kept_rows(old: Tokenizer, new: Tokenizer, ids: IdMap | None = None) -> dict[
 
 def _check_map(old: Tokenizer, new: Tokenizer, ids: IdMap, old_size: int) -> None:
     """Raise MwSError unless ids.json maps all ids of the old tokenizer to the same tokens of the new one."""
-    remedy = f"{IDS_FILE} is of another base; give its model, or remove {IDS_FILE} to match tokens by their strings"
+    remedy = f"{IDS_FILE} belongs to another base; give its model, or remove {IDS_FILE} to match tokens by string"
     if len(ids) != old_size:
         raise MwSError(f"{IDS_FILE} maps {len(ids)} ids but the model's tokenizer has {old_size}: {remedy}")
     for index, number in ids.items():
@@ -331,8 +331,8 @@ def row_count(rows: int, old_size: int, new_size: int, pad_to_multiple: int | No
     """
     if rows < old_size:
         raise MwSError(
-            f"the model has {rows} rows of embeddings, but its tokenizer {old_size} ids; give the tokenizer with which "
-            "it was trained, or resize its embeddings first"
+            f"the model has {rows} rows of embeddings, but its tokenizer has {old_size} ids; give the tokenizer that "
+            "it was trained with, or resize its embeddings first"
         )
     check_range("pad_to_multiple", pad_to_multiple, Range(1, whole=True), optional=True)
     if pad_to_multiple is not None:

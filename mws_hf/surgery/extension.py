@@ -136,7 +136,7 @@ def extend(
         protected: texts that must be segmented as before, such as the language of the base; merges that would apply in
             them are not learned. Other texts may be segmented differently.
         required: strings that must be tokens, among the `n_tokens`; where such a string is a word of its own, it is one
-            token, also in `protected` texts. A space before a word belongs to its token.
+            token, even in `protected` texts. A space before a word belongs to its token.
         show_progress: whether to draw progress bars on standard error, if it is a terminal.
         **settings: attributes of `new_tokens.ExtensionSettings`.
 
@@ -174,7 +174,7 @@ def extend(
     learned = with_strings(base, learned, strings, n_tokens) if strings else learned
     if len(learned.tokens) < n_tokens:
         _logger.warning(
-            "the corpus has enough words for only %s of %s tokens; give more text for more tokens",
+            "the corpus has enough words for only %s of %s tokens; give more text to get more tokens",
             f"{len(learned.tokens):,}",
             f"{n_tokens:,}",
         )
@@ -202,7 +202,7 @@ def append_tokens(base: Base, learned: LearnedTokens, retired: Mapping[str, int]
         retired: the tokens to remove, with their ids, which the first new tokens get.
 
     Raises:
-        MwSError: `tokenizers` gives a token another id than expected.
+        MwSError: `tokenizers` gives a token a different id than expected.
     """
     free = list(retired.values())
     numbers = [*free, *range(base.next_id, base.next_id + max(0, len(learned.tokens) - len(free)))]

@@ -1,4 +1,4 @@
-"""Find and renumber the ids in a tokenizer.json, its config, and the configs of the model beside it.
+"""Find and renumber the ids in a tokenizer.json, its config, and the configs of the model next to it.
 
 Trimming, transplanting and retraining renumber ids with this module, and `check_ids` compares them. An id without a
 successor is removed and reported. Unknown fields are never changed; `unknown_ids` lists those that could be ids.
@@ -43,7 +43,7 @@ class Named(NamedTuple):
         path: path of the field.
         number: the id.
         special: whether the field should have the id of a special token.
-        token: the token that the field has beside the id, or None.
+        token: the token that the field has next to the id, or None.
     """
 
     path: str

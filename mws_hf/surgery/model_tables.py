@@ -192,7 +192,7 @@ def weights_file(directory: Path) -> str | None:
     """Return the name of the file from which transformers loads a model: one file of weights or an index of several.
 
     It is the file that config.json names as `transformers_weights`, or else model.safetensors, or else its index.
-    Other weights beside it are not loaded.
+    Other weights next to it are not loaded.
     """
     named = load_settings(directory / MODEL_FILE).get("transformers_weights")
     if named is not None:

@@ -98,7 +98,7 @@ def trim(
         tokenizer: any tokenizer that `mws_hf.extend` takes.
         texts: texts like those that the tokenizer will encode, or the result of `count_uses` for them.
         keep_size: number of tokens that stay, added tokens included; less than the tokenizer has.
-        min_count: minimum number of uses with which a token stays; give this or `keep_size`. A warning is logged if
+        min_count: minimum number of uses of a token that stays; give this or `keep_size`. A warning is logged if
             every token stays.
         keep: tokens that always stay, as readable text (``" the"``) or as they are written in the vocabulary.
 
@@ -165,7 +165,7 @@ def count_uses(base: Base, texts: Iterable[str]) -> Longs:
 
 
 def check_used(uses: Longs) -> Longs:
-    """Return the uses of all texts together, of which some may be empty.
+    """Return the uses of all texts together; some of the texts may be empty.
 
     Raises:
         MwSError: all uses are 0.

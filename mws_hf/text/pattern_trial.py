@@ -23,7 +23,7 @@ TRIAL_SECONDS = 30.0
 """The time limit for all runs in `tokenizers`, including the start of the process. A valid pattern takes 0.1 s."""
 
 ADVICE = (
-    "inside a repeated group no part may match what another part or the next turn of the group matches, so write "
+    "inside a repeated group no part may match what another part or the next repetition of the group matches, so write "
     "[a-z]+(?:-[a-z]+)* instead of (?:[a-z]+-?)+"
 )
 """What to change in a pattern that can match a run in too many ways."""

@@ -284,7 +284,7 @@ def check_added_tokens(tokens: Sequence[str], name: str = "added token") -> None
 
     Raises:
         MwSError: a token would decode to another string, because all its characters stand for bytes, and some of them
-            for other bytes than their own.
+            for bytes other than their own.
 
     >>> check_added_tokens(["<|endoftext|>", "<|конец|>", "<a b>"])
     >>> check_added_tokens(["<|é|>"])

@@ -27,8 +27,8 @@ class ClientFact(NamedTuple):
 
     Attributes:
         client: the name of the program, or of several.
-        verdict: "right"; "export" (after an export); "refuses" (with an error); "wrong" (other ids, without an error);
-            "unknown" (not measured).
+        verdict: "right"; "export" (after an export); "refuses" (with an error); "wrong" (different ids, without an
+            error); "unknown" (not measured).
         remark: a condition or a remedy; may be empty.
     """
 

@@ -83,7 +83,7 @@ def load_settings(path: Path) -> dict[str, Any]:
     """Read a file of settings, such as tokenizer_config.json; return an empty dict if there is no such file.
 
     Raises:
-        MwSError: it cannot be read, is damaged, or has a value of another type than in `shapes.SHAPES`.
+        MwSError: it cannot be read, is damaged, or has a value whose type differs from `shapes.SHAPES`.
     """
     settings = load_json(path) if os.path.lexists(path) else {}
     if not isinstance(settings, dict):
@@ -140,7 +140,7 @@ def open_file(file: str | os.PathLike[str]) -> Tokenizer:
 def without_dropout(backend: Tokenizer, name: str | os.PathLike[str]) -> Tokenizer:
     """Switch off the BPE-dropout of a saved tokenizer, with a warning, and return the tokenizer.
 
-    With BPE-dropout, each call gives other ids, so that no result could be reproduced. `mws encode --dropout` drops
+    With BPE-dropout, each call gives different ids, so that no result could be reproduced. `mws encode --dropout` drops
     merges by a seed instead.
 
     Args:
@@ -149,7 +149,7 @@ def without_dropout(backend: Tokenizer, name: str | os.PathLike[str]) -> Tokeniz
     """
     if share := getattr(backend.model, "dropout", None):
         _logger.warning(
-            "%s: has a BPE-dropout of %g, which would give other ids in each call; it is not used here "
+            "%s: has a BPE-dropout of %g, which would give different ids at every call; it is not used here "
             "(`mws check DIR --repair` removes it from the file)",
             printable(name),
             share,
@@ -295,7 +295,7 @@ def settings_text(settings: Mapping[str, Any]) -> str:
 
 
 def config_files(config: dict[str, Any]) -> dict[str, str]:
-    """Return `portable_config` of a configuration as a file, and the files that it needs beside it, by name.
+    """Return `portable_config` of a configuration as a file, and the files that it needs next to it, by name.
 
     If some special tokens have names of their own and others have none, special_tokens_map.json repeats those without,
     because transformers 5.10 would forget them.

@@ -176,9 +176,7 @@ def tokenizer_of(model: bytes, *, dummy_prefix: bool | None = None) -> Tokenizer
         raise ValueError("it has no tokens, or no unknown token")
     trainer, normalizer = (dict(_fields(dict(fields).get(number, b""))) for number in (2, 3))  # specs in ModelProto
     if trainer.get(_SPACE_AS_SUFFIX):
-        raise ValueError(
-            "its word marks follow the words (treat_whitespace_as_suffix), for which there is no conversion"
-        )
+        raise ValueError("its word marks follow the words (treat_whitespace_as_suffix), which cannot be converted")
     byte_fallback = any(piece.type == _BYTE for piece in pieces)
     form = trainer.get(3, _UNIGRAM)
     if form == _UNIGRAM:
@@ -193,7 +191,7 @@ def tokenizer_of(model: bytes, *, dummy_prefix: bool | None = None) -> Tokenizer
             byte_fallback=byte_fallback,
         )
     else:
-        raise ValueError("its tokens are whole words or characters, for which tokenizer.json has no model")
+        raise ValueError("its tokens are whole words or characters, and tokenizer.json has no model for these")
     tokenizer = Tokenizer(kind)
     prefixed = bool(normalizer.get(3, 1)) if dummy_prefix is None else dummy_prefix  # add_dummy_prefix
     squeezes = bool(normalizer.get(4, 1))  # remove_extra_whitespaces

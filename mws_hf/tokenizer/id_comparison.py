@@ -17,7 +17,7 @@ class IdComparison(NamedTuple):
 
     Attributes:
         texts: number of texts that were compared.
-        ids: the texts for which the program gives other ids.
+        ids: the texts for which the program gives different ids.
         decoded: the texts whose ids it decodes to another text.
     """
 
@@ -59,7 +59,7 @@ def compare_ids(
         decode: returns the text that it makes of ids; None if decoding is not compared.
 
     Returns:
-        The texts with other ids, and those with other decoded text.
+        The texts with different ids, and those with different decoded text.
     """
     backend = without_limits(backend)
     ids = {text: backend.encode(text, add_special_tokens=False).ids for text in texts}

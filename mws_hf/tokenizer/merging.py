@@ -98,7 +98,7 @@ class Dropout:
             raise SettingError(
                 "drop",
                 self.kind,
-                "is not possible: beside the tokenizer there is no mws_training.json with the kinds of its merges; "
+                "is not possible, because the tokenizer has no mws_training.json with the kinds of its merges; "
                 "give the folder that training wrote, or choose 'all'",
             )
         return chosen

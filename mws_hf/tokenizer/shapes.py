@@ -1,4 +1,4 @@
-"""Check the types of the values in JSON files beside a tokenizer before anything uses them.
+"""Check the types of the values in JSON files next to a tokenizer before anything uses them.
 
 A shape is written with Python types:
 

@@ -186,7 +186,7 @@ class Spec:
 
     @cached_property
     def merges(self) -> list[tuple[str, str]]:
-        """The merges (left, right) in the order of their ranks; [] for other models than BPE.
+        """The merges (left, right) in the order of their ranks; [] for models other than BPE.
 
         Both forms are read: pairs, and strings with a space between the parts.
         """

@@ -63,7 +63,7 @@ def read_record(directory: Path, backend: Tokenizer) -> dict[str, Any]:
     """Read the metadata of a tokenizer from a folder; return an empty dict if it has none of these merges.
 
     Raises:
-        MwSError: the file is damaged, or a value has another type than in `shapes.RECORD`.
+        MwSError: the file is damaged, or the type of a value differs from `shapes.RECORD`.
     """
     record = load_json(directory / FILE) if os.path.lexists(directory / FILE) else None
     if not isinstance(record, dict) or record.get("merges") != merges_digest(backend):

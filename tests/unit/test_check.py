@@ -291,7 +291,7 @@ def test_a_hole_in_the_ids_counts_and_padded_rows_are_fine(tmp_path):
     change(tmp_path / "config.json", vocab_size=rows + 64)
     told = mws("check", tmp_path)
     assert told.returncode == 0, told.stdout
-    assert f"{rows + 64:,}, of which the last 64 have no token (padding, which is fine)" in told.stdout
+    assert f"{rows + 64:,}; the last 64 have no token, because they are padding (which is fine)" in told.stdout
 
 
 @pytest.mark.parametrize("nested", [False, True])

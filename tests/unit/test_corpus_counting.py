@@ -361,7 +361,9 @@ def test_counts_on_disk_are_read_back_completely_and_groups_are_pruned_together(
 def test_counts_that_cannot_be_merged_are_rejected(tmp_path):
     one = counts_of({"a": 1})
     others = [counts_of({"a": 1}, pattern=GPT4_PATTERN), WordCounts.from_groups({"eng": one})]
-    for other, message in zip(others, ("count again with one setting", "only one of them has groups"), strict=True):
+    for other, message in zip(
+        others, ("count again with the same settings", "only one of them has groups"), strict=True
+    ):
         with pytest.raises(MwSError, match=message):
             merge_files(saved(tmp_path, [one, other]), tmp_path / "merged.parquet")
     huge = counts_of({"a": 2**62})

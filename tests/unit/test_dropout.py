@@ -167,7 +167,7 @@ def test_values_out_of_range_are_rejected(how, message):
 
 
 def test_impossible_dropouts_are_rejected():
-    with pytest.raises(MwSError, match="there is no mws_training.json"):
+    with pytest.raises(MwSError, match="the tokenizer has no mws_training.json"):
         BlockEncoder(BACKENDS[0], dropout=Dropout(0.1, kind="morph"))
     other = make_backend(random_merges(9, 30), pattern=WORD_PATTERN)
     other.model = models.WordLevel({"a": 0}, unk_token="a")

@@ -358,8 +358,8 @@ def test_a_pipe_that_would_be_read_twice_is_an_error_before_it_is_opened(tmp_pat
     small_fast().save_pretrained(tmp_path / "tok")
     refused("given twice, but standard input and pipes", count_files, [tmp_path / "a.txt", tmp_path / "link.txt"])
     for line, message in (
-        ("trim tok --text a.txt --keep-size 300", "mws trim reads the texts twice to see which tokens they use; a.txt"),
-        ("extend tok a.txt --add 2 --replace", "--replace reads the texts twice to see which tokens they use; a.txt"),
+        ("trim tok --text a.txt --keep-size 300", "a.txt: mws trim reads text twice to see which tokens it uses"),
+        ("extend tok a.txt --add 2 --replace", "a.txt: --replace reads text twice to see which tokens it uses"),
         ("report tok --text a.txt", "a.txt: can be read only once"),
     ):
         done = mws(*line.split(), "-o", "out", cwd=tmp_path)
@@ -804,7 +804,7 @@ def test_a_quotation_mark_that_is_not_closed_is_noticed_within_a_bounded_text(tm
     written(path, "text\n" + "слово " * 3_000_000)
     refused(r"a\.csv:2: a field has more than .* or divide its text into several rows", documents, path)
     written(path, 'text\n"слово\nслово\n')
-    refused(r"a\.csv:2: a quotation mark opens a field here and none closes it", documents, path)
+    refused(r"a\.csv:2: a quotation mark opens a field here, but none closes it", documents, path)
 
 
 # Names of files

@@ -689,7 +689,7 @@ def test_unsuitable_arguments_are_rejected_with_the_reason(folder, surgeries, tm
         ({**ids, first: ids[second]}, directory, "both become"),
         ({**ids, first: 10**30}, directory, "is not a pair of ids"),
         ({**ids, str(10**30): 0}, directory, "is not a pair of ids"),
-        (ids, few, f"has {N_OLD - 9} rows of embeddings, but its tokenizer {N_OLD} ids"),
+        (ids, few, f"has {N_OLD - 9} rows of embeddings, but its tokenizer has {N_OLD} ids"),
     ):
         (other / "ids.json").write_text(json.dumps(content), encoding="utf-8")
         with pytest.raises(MwSError, match=message):

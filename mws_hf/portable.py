@@ -236,13 +236,13 @@ class PortableMixin:
         templates are written into tokenizer_config.json, where transformers 4.51 to 5.x find them.
 
         Args:
-            save_directory: the directory; it is created if it does not exist.
+            save_directory: the folder; it is created if it does not exist.
             legacy_format: an argument of transformers, which has no effect.
             filename_prefix: an argument of transformers, which must be empty, because no library finds files with a
                 prefix.
             push_to_hub: whether to upload the files to the Hub, too; the upload starts after everything is saved.
             **kwargs: `save_jinja_files`, and arguments of `push_to_hub` (`repo_id`, `private`, `token`,
-                `commit_message`). `repo_id` is by default the name of the directory. `save_jinja_files` is False by
+                `commit_message`). `repo_id` is by default the name of the folder. `save_jinja_files` is False by
                 default if a chat template has a name; with True, transformers 4.51 does not find that template, and
                 `mws check` reports it.
 
@@ -250,7 +250,7 @@ class PortableMixin:
             The paths of the saved files, except for the model card.
 
         Raises:
-            MwSError: the directory cannot be written, another run is writing to it, there is a prefix, the name of a
+            MwSError: the folder cannot be written, another run is writing to it, there is a prefix, the name of a
                 chat template cannot be the name of a file, a special token would not be decoded to itself, or a part
                 of the tokenizer is written in Python. Errors of the upload are raised by transformers.
         """

@@ -46,13 +46,13 @@ class TrainedTokenizer:
     def save(self, directory: str | os.PathLike[str]) -> None:
         """Write the files that `MwSTokenizerFast.save_pretrained` writes, except for the model card.
 
-        If an error occurs, the directory does not change.
+        If an error occurs, the folder does not change.
 
         Args:
             directory: where to write; it is created if it does not exist.
 
         Raises:
-            MwSError: the directory cannot be written, or another run is writing to it.
+            MwSError: the folder cannot be written, or another run is writing to it.
         """
         save_backend(directory, self.backend, self.roles, self.training.files(self.digest))
 

@@ -9,8 +9,9 @@ Two comments in a page mark the position of a table, and everything between them
 
 The text after `from` is one of these:
 
-* a Markdown file. Its title is removed, its headings are put below the page's last heading before the comment, and its
-  links are changed to lead from the page to the same files;
+* a Markdown file. Its title, and the sentence at its end that says which command writes the file, are removed. Its
+  headings are put below the page's last heading before the comment, and its links are changed to lead from the page to
+  the same files;
 * `mws_hf:settings` or `mws_hf:commands`, a section that `reference.py` writes from the code;
 * `figures:works` or another name, a table of `checks/figures.py`.
 
@@ -30,6 +31,7 @@ from checks.figures import figures
 ROOT = Path(__file__).resolve().parent.parent
 PLACE = re.compile(r"^(<!-- from (\S+?)(?::(\w+))? -->\n)(?:(?!<!-- (?:from|end)).*\n)*(<!-- end -->)$", re.MULTILINE)
 FIGURE = re.compile(r"(<!--=([\w.-]+)-->).*?(<!--/-->)")
+_TITLE_AND_WRITER = re.compile(r"\A# .*\n|^This page is written by .*\n\Z", re.MULTILINE)
 _HEADING = re.compile(r"^(#+) ", re.MULTILINE)
 _LINK = re.compile(r"(\]\()(?![a-z]+:|#|/)([^)\s]+)(\))")
 
@@ -44,7 +46,7 @@ def filled(page: str, folder: Path, root: Path = ROOT) -> str:
         if source == "figures":
             return f"{begin}\n{_with_spaces(known[section])}\n\n{end}"
         above = _HEADING.findall(page[: found.start()])
-        text = re.sub(r"\A# .*\n", "", (root / source).read_text(encoding="utf-8"))
+        text = _TITLE_AND_WRITER.sub("", (root / source).read_text(encoding="utf-8"))
         text = _with_spaces(_lower(text, len(above[-1]) if above else 1))
         return f"{begin}\n{_links(text, (root / source).parent, folder).strip()}\n\n{end}"
 

@@ -129,7 +129,7 @@ def write_corpus(
         df: rows of text; rows with null text are skipped.
         tokenizer: any tokenizer that `encode_corpus` accepts.
         column: the text column; each row is a document.
-        output: a directory that does not exist or is empty, on a file system that the driver and all workers share. In
+        output: a folder that does not exist or is empty, on a file system that the driver and all workers share. In
             an object store, write ``encode(...)`` as Parquet instead.
         separator: as for `encode`.
         shard_size: the least number of bytes of text in a shard; all documents of a shard are from the same partition.

@@ -56,7 +56,7 @@ def encode_corpus(
     The output depends on the source and the arguments, but not on the number of workers.
 
     Args:
-        tokenizer: a directory, a fast transformers tokenizer or a `tokenizers.Tokenizer` (see `open_tokenizer`).
+        tokenizer: a folder, a fast transformers tokenizer or a `tokenizers.Tokenizer` (see `open_tokenizer`).
         source: files (a path, glob or "-", or a list of them), or documents (an iterable of strings, a table, a
             `datasets` dataset), as for `MwSTrainer.train`; ``iter(texts)`` is never read as file names.
         output: the folder to write. It may contain a corpus that an earlier run wrote, but no other Arrow files.

@@ -143,7 +143,7 @@ def map_array(path: Path, dtype: np.dtype, place: int, size: int) -> np.ndarray:
 
 
 def write_dataset_files(directory: Path, shards: Sequence[Shard], dtype: str, fingerprint: str) -> None:
-    """Write `dataset_info.json` and `state.json`, so that `datasets.load_from_disk` reads the directory."""
+    """Write `dataset_info.json` and `state.json`, so that `datasets.load_from_disk` reads the folder."""
     features: dict[str, Any] = {
         "input_ids": {"feature": {"dtype": dtype, "_type": "Value"}, "_type": "LargeList"},
         "n_bytes": {"dtype": "int64", "_type": "Value"},

@@ -167,7 +167,7 @@ class Rewritten:
         source: str | os.PathLike[str] | None = None,
         records: Mapping[str, Any] | None = None,
     ) -> list[str]:
-        """Write a tokenizer directory with ids.json, atomically.
+        """Write a tokenizer folder with ids.json, atomically.
 
         Args:
             directory: where to write.
@@ -179,7 +179,7 @@ class Rewritten:
             Names of files that are not copied, because they have the old vocabulary in another form.
 
         Raises:
-            MwSError: `source` has no tokenizer, or the directory cannot be written.
+            MwSError: `source` has no tokenizer, or the folder cannot be written.
         """
         home = None if source is None else tokenizer_folder(source)
         with staged(Path(directory), patterns(FileKind.SETTINGS, FileKind.FOREIGN, FileKind.CHANGE)) as stage:

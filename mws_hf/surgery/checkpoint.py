@@ -61,9 +61,9 @@ def transplant_directory(
     the old vocabulary in them: another tokenizer, or weights in another form. A warning lists the exceptions.
 
     Args:
-        model: a directory with config.json, tokenizer and .safetensors weights, or a Hub name.
-        tokenizer: a directory with tokenizer.json, a pretrained name, or a Hub name.
-        output: the directory to write, atomically.
+        model: a folder with config.json, tokenizer and .safetensors weights, or a Hub name.
+        tokenizer: a folder with tokenizer.json, a pretrained name, or a Hub name.
+        output: the folder to write, atomically.
         init: "mean" or "quiet", see `embeddings.transplant`.
         pad_to_multiple: the number of rows is rounded up to a multiple of this; None pads as the embeddings of the
             model are padded, see `embeddings.row_count`.

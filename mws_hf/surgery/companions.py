@@ -58,7 +58,7 @@ def copy_companions(model: Path, stage: Path, written: Collection[str]) -> list[
     for each token, or weights in a format that is not read here.
 
     Args:
-        model: the directory of the model.
+        model: the folder of the model.
         stage: the folder to copy to.
         written: files of the model that the caller writes to `stage`, such as the shards of its weights.
 
@@ -67,7 +67,7 @@ def copy_companions(model: Path, stage: Path, written: Collection[str]) -> list[
 
     Raises:
         MwSError: a folder that the model needs to load depends on the old vocabulary, or is outside of the model's
-            directory.
+            folder.
     """
     parts, settings = _required_folders(model), load_settings(model / MODEL_FILE)
     replaced = {*map(Path, written), *files(model, *_REPLACED)}
@@ -87,7 +87,7 @@ def copy_companions(model: Path, stage: Path, written: Collection[str]) -> list[
 
 
 def _names_below(path: Path, model: Path) -> list[Path]:
-    """List a file, or the files in a folder, by their paths within the model's directory, without hidden files.
+    """List a file, or the files in a folder, by their paths within the model's folder, without hidden files.
 
     A model card that this package wrote is not listed, because it describes the old tokenizer.
     """

@@ -126,7 +126,7 @@ def extend(
     A text in which no new token and no replaced one occurs is encoded as before.
 
     Args:
-        tokenizer: a directory with tokenizer.json or such a file, a Hub name, a `tokenizers.Tokenizer`, or a fast
+        tokenizer: a folder with tokenizer.json or such a file, a Hub name, a `tokenizers.Tokenizer`, or a fast
             tokenizer of transformers; its model must be a BPE, byte-level or with byte fallback. Also an open `Base`.
         counts: words of the new language and how often each occurs, split by any pattern; a dict is read by
             `corpus.word_list.count_mapping`.

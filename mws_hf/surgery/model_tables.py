@@ -204,7 +204,7 @@ def read_shards(directory: Path) -> tuple[dict[str, str], dict[str, dict[str, Te
     """Read the headers of a model's weights, each once.
 
     Returns:
-        The file of each tensor, by its path in the directory, which may be in a subfolder; and of each file, type and
+        The file of each tensor, by its path in the folder, which may be in a subfolder; and of each file, type and
         shape of its tensors.
 
     Raises:

@@ -340,19 +340,19 @@ def save_backend(
     roles: Mapping[str, Any],
     more: Mapping[str, bytes] | None = None,
 ) -> None:
-    """Write a tokenizer as the directory that `MwSTokenizerFast.save_pretrained` writes, without transformers.
+    """Write a tokenizer as the folder that `MwSTokenizerFast.save_pretrained` writes, without transformers.
 
-    If it fails, nothing in the directory changes. To save a new training, call `mws_hf.trainer.TrainedTokenizer.save`.
+    If it fails, nothing in the folder changes. To save a new training, call `mws_hf.trainer.TrainedTokenizer.save`.
 
     Args:
-        directory: the directory; it is created if it does not exist. Files of an older tokenizer that loaders would
+        directory: the folder; it is created if it does not exist. Files of an older tokenizer that loaders would
             read are removed (`layout.STALE`).
         backend: the tokenizer.
         roles: the special token of each role: ``{"eos_token": "<|endoftext|>", ...}``.
         more: the content of more files by name, such as the training metadata.
 
     Raises:
-        MwSError: the directory cannot be written, or another run is writing to it.
+        MwSError: the folder cannot be written, or another run is writing to it.
     """
     plain = {"unk_token": None, "bos_token": None, "eos_token": None, "pad_token": None, "model_max_length": _NO_LIMIT}
     with staged(Path(directory), STALE) as stage:
@@ -377,12 +377,12 @@ def template_setting(templates: Mapping[str, str]) -> str | list[dict[str, str]]
 
 
 def chat_templates(folder: Path, settings: Mapping[str, Any]) -> dict[str, str]:
-    """Read the chat templates of a directory by name; the main one is "default".
+    """Read the chat templates of a folder by name; the main one is "default".
 
     If there are files of templates, those in the config are ignored.
 
     Args:
-        folder: the directory.
+        folder: the folder.
         settings: its tokenizer_config.json.
 
     Raises:

@@ -88,11 +88,11 @@ def is_kind(name: str | Path, *kinds: FileKind) -> bool:
 
 
 def matching(directory: Path, globs: Iterable[str]) -> list[Path]:
-    """List the files in a directory that match one of the globs, as sorted paths relative to the directory."""
+    """List the files in a folder that match one of the globs, as sorted paths relative to the folder."""
     found = (path for pattern in globs for path in directory.glob(pattern) if path.is_file() or path.is_symlink())
     return sorted({path.relative_to(directory) for path in found})
 
 
 def files(directory: Path, *kinds: FileKind) -> list[Path]:
-    """List the files in a directory that have one of the given kinds, as sorted paths relative to the directory."""
+    """List the files in a folder that have one of the given kinds, as sorted paths relative to the folder."""
     return matching(directory, patterns(*kinds))

@@ -17,17 +17,17 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def file_inside(directory: str | os.PathLike[str], name: object) -> Path:
-    """Return the path of a file in a directory, after checking that it leads to a regular file inside.
+    """Return the path of a file in a folder, after checking that it leads to a regular file inside.
 
-    Use it for every name that a file of the directory gives, and before the content of a file is copied.
+    Use it for every name that a file of the folder gives, and before the content of a file is copied.
 
     Args:
         directory: the folder of a tokenizer or a model, perhaps in the Hub's cache.
-        name: the path relative to the directory, which may be in a subfolder; any value that a JSON file may have.
+        name: the path relative to the folder, which may be in a subfolder; any value that a JSON file may have.
 
     Raises:
-        MwSError: the name is not a relative path inside the directory, the file is missing or is not a regular file,
-            or it is a link to a place that is neither inside the directory nor inside the Hub's cache.
+        MwSError: the name is not a relative path inside the folder, the file is missing or is not a regular file,
+            or it is a link to a place that is neither inside the folder nor inside the Hub's cache.
 
     >>> file_inside("out/model", "../mine/model.safetensors")
     Traceback (most recent call last):
@@ -65,12 +65,12 @@ def _can_be_a_name(name: str) -> bool:
 
 
 def copy_inside(directory: str | os.PathLike[str], name: object, output: Path) -> None:
-    """Copy a file of a directory to the same relative path in another directory, after the check of `file_inside`.
+    """Copy a file of a folder to the same relative path in another folder, after the check of `file_inside`.
 
     Args:
         directory: the folder of the file.
-        name: the path relative to the directory.
-        output: the other directory; folders in it are created as needed.
+        name: the path relative to the folder.
+        output: the other folder; folders in it are created as needed.
 
     Raises:
         MwSError: `file_inside` does not allow it.

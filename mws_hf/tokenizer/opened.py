@@ -36,7 +36,7 @@ class Opened(Segmenter):
     """A tokenizer or a segmenter of words, with the files that it was read from.
 
     Attributes:
-        place: the directory or file that it was read from; None if it is not known.
+        place: the folder or file that it was read from; None if it is not known.
         end_token: the token that ends a text, used if there is no tokenizer_config.json.
     """
 
@@ -45,7 +45,7 @@ class Opened(Segmenter):
 
     @property
     def folder(self) -> Path | None:
-        """The directory that contains it; None if it is not known."""
+        """The folder that contains it; None if it is not known."""
         return self.place.parent if self.place is not None and self.place.is_file() else self.place
 
     @property
@@ -141,7 +141,7 @@ def open_tokenizer(source: Any, *, by_class: bool = False, name: str | None = No
     Args:
         source: one of these:
 
-            - a directory with a tokenizer.json, or with only a SentencePiece model;
+            - a folder with a tokenizer.json, or with only a SentencePiece model;
             - a tokenizer.json, a SentencePiece model, or a Morfessor model saved as text (``morfessor-train -S``);
             - a file in a format of `mws_hf.corpus.segmentations`;
             - the name of a pretrained tokenizer, or of a repository on the Hub;

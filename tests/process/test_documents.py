@@ -143,7 +143,7 @@ def test_the_tables_in_the_pages_are_those_of_scripts_results():
 
 def test_a_table_goes_below_its_heading_with_links_that_lead_on_from_the_page(tmp_path):
     (tmp_path / "results").mkdir()
-    table = "# Title\n\n## Part\n\n[other](other.md), [far](https://x.y), ![f](f.png)\n"
+    table = "# Title\n\n## Part\n\n[other](other.md), [far](https://x.y), ![f](f.png)\n\nThis page is written by `a`.\n"
     (tmp_path / "results" / "a.md").write_text(table, encoding="utf-8")
     page = "# Page\n\n## Measured\n\n<!-- from results/a.md -->\nold\n<!-- end -->\n\nAfter\n"
     new = filled(page, tmp_path / "docs", tmp_path)

@@ -11,7 +11,7 @@ from pathlib import Path
 from mws_hf.commands.options import add_column, add_json, add_quiet, add_scoring, add_text, add_tokenizers
 from mws_hf.commands.outputs import aligned, show
 from mws_hf.commands.parser import Parser
-from mws_hf.corpus.files import is_read_once
+from mws_hf.corpus.files import is_read_once, why_missing
 from mws_hf.errors import MwSError
 
 HELP = """
@@ -95,6 +95,9 @@ def check_measured(gold: Sequence[Path], texts: Iterable[Path | None], bits: Pat
     for path in [*gold, *given, *filter(None, [bits])]:
         if is_read_once(os.fspath(path)):
             raise MwSError(f"{path}: can be read only once, but is read several times; save its text in a file")
+        if os.path.isdir(path):
+            raise MwSError(
+                f"{path}: is a folder; --gold takes a file of reference segmentations, --text a file of text"
+            )
         if not os.path.isfile(path):
-            what = "is a folder" if os.path.isdir(path) else "no such file"
-            raise MwSError(f"{path}: {what}; --gold takes a file of reference segmentations, --text a file of text")
+            raise MwSError(f"{path}: {why_missing(path)}")

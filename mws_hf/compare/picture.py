@@ -36,7 +36,8 @@ def figure_of(panels: Mapping[str, Sequence[Mapping[str, Any]]]) -> Any:
     """Draw boundary F1 over tokens per word, with a line for each system, and return the figure of matplotlib.
 
     Each panel is one gold file. Larger marks are larger vocabularies, and the name of a system is to the right of its
-    last point. The systems ``characters`` and ``words`` are left out.
+    last point. The systems ``characters`` and ``words`` are left out. If lengths are those of a text, systems that only
+    split words are named in the title of the panel, and not drawn.
 
     Args:
         panels: the rows of a `Comparison` by the title of their panel. Tokens per word are those of held-out text if
@@ -53,9 +54,11 @@ def figure_of(panels: Mapping[str, Sequence[Mapping[str, Any]]]) -> Any:
         drawn = [row for row in rows if row["system"].partition(":")[0] not in _TRIVIAL]
         of_text = any(row.get("text_fertility") for row in drawn)
         length = "text_fertility" if of_text else "tokens_per_word"
+        without = sorted({str(row["system"]) for row in drawn if not row.get(length)})
         drawn = [row for row in drawn if row.get(length)]
         sizes = sorted({row["vocab_size"] for row in drawn if row["vocab_size"]})
         note = f"\nmark size: vocabulary size, {' < '.join(f'{size:,}' for size in sizes)}" if len(sizes) > 1 else ""
+        note += f"\nnot drawn, because they do not encode text: {', '.join(without)}" if without else ""
         labels, font = labels_of(title)
         axes_title = f"{''.join(labels)}: boundaries found, and length{note}"
         fonts = [font, *rcParams["font.family"]]

@@ -41,8 +41,8 @@ def no_column(kind: str, wanted: str | None, names: Iterable[object]) -> str:
     here = f"{kind}s here: {', '.join(map(str, names)) or 'none'}"
     if wanted is not None:
         return f"no {kind} {wanted!r}; {here}"
-    choose = f"choose one with --column (column= in Python), or rename it to {DEFAULT_COLUMN}"
-    return f"which {kind} contains the text? {here}; {choose}"
+    choose = "choose one with --column, if the command has this option (column= in Python)"
+    return f"which {kind} contains the text? {here}; {choose}, or rename it to {DEFAULT_COLUMN}"
 
 
 def check_names(columns: Sequence[str | None], names: Sequence[Any]) -> list[int]:

@@ -239,6 +239,7 @@ def merge_files(
         MwSError: there is no file, a file is unreadable, the files were counted with different settings, or the output
             cannot be written.
     """
+    check_count("min_count", min_count)
     files = [CountsFile.open(path) for path in paths]
     if not files:
         raise MwSError("no files of counts are given; give at least one")

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from mws_hf.atomic import atomic_path
 from mws_hf.corpus.arrow_arrays import arrow_integers, arrow_strings, integers, is_text
 from mws_hf.corpus.blocks import Columns
-from mws_hf.corpus.files import open_for_arrow
+from mws_hf.corpus.files import open_for_arrow, why_missing
 from mws_hf.corpus.place import Fault, about
 from mws_hf.corpus.splitter import Splitter, fingerprint
 from mws_hf.errors import MwSError, brief, first_line
@@ -262,6 +262,6 @@ def _parquet(path: Path) -> Iterator[pq.ParquetFile]:
         with open_for_arrow(path) as stored, pq.ParquetFile(stored, page_checksum_verification=True) as file:
             yield file
     except FileNotFoundError as error:
-        raise Fault("no such file of word counts") from error
+        raise Fault(why_missing(path)) from error
     except (OSError, pa.ArrowException) as error:
         raise Fault(f"is not a readable Parquet file of word counts ({first_line(error)}); count again") from error

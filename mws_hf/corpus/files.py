@@ -8,12 +8,15 @@ import glob
 import io
 import os
 import sys
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from mws_hf.atomic import check_not_broken_link
+from mws_hf.corpus.compression import COMPRESSED
 from mws_hf.errors import MwSError, nearest
 
 if TYPE_CHECKING:
@@ -103,8 +106,17 @@ def _expand(name: str) -> list[str]:
     if found := _matching(name):
         return found
     if os.path.isdir(name):
-        raise MwSError(f"{name}: is a folder; give a glob of its files, such as '{os.path.join(name, '*.txt')}'")
-    raise MwSError(f"{name}: {'no file matches this glob' if glob.has_magic(name) else _why_missing(name)}")
+        raise MwSError(f"{name}: is a folder; give a glob of its files, such as '{_glob_of(name)}'")
+    raise MwSError(f"{name}: {'no file matches this glob' if glob.has_magic(name) else why_missing(name)}")
+
+
+def _glob_of(folder: str) -> str:
+    """Return a glob of the files in a folder, or if there are none, of those in its first subfolder with files."""
+    named = ((place, [name for name in names if name[0] != "."]) for place, _, names in os.walk(folder))
+    place, names = next((found for found in named if found[1]), (folder, ["x.txt"]))
+    endings = Counter("".join(Path(name).suffixes[-2 if name.endswith(COMPRESSED) else -1 :]) for name in names)
+    inside = "*" if place == folder else "**/*"
+    return os.path.join(glob.escape(folder), inside + endings.most_common(1)[0][0])
 
 
 def _matching(name: str) -> list[str]:
@@ -126,8 +138,13 @@ def _matching(name: str) -> list[str]:
     return found
 
 
-def _why_missing(name: str) -> str:
-    """Return why a file does not exist, or why it cannot be known; the message has a similar name if there is one."""
+def why_missing(name: PathLike) -> str:
+    """Return why a file does not exist, or why it cannot be known; the message has a similar name if there is one.
+
+    Raises:
+        MwSError: the name is that of a broken link.
+    """
+    check_not_broken_link(name)
     folder, base = os.path.split(name)
     near = None
     try:

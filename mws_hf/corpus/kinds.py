@@ -36,7 +36,7 @@ from mws_hf.corpus.compression import COMPRESSED, packing_of
 from mws_hf.corpus.files import DEFAULT_COLUMN, PLAIN, STDIN, PathLike, Reading, is_dataset_folder, open_for_arrow
 from mws_hf.corpus.octets import Advance, examine, stored_head, stored_lines
 from mws_hf.corpus.place import Fault, about, within
-from mws_hf.corpus.rows import is_tsv, read_header, read_rows
+from mws_hf.corpus.rows import check_separator, is_tsv, read_header, read_rows
 from mws_hf.errors import MwSError, first_line, needed
 from mws_hf.text.symbols import surrogate_problem
 
@@ -182,7 +182,10 @@ class Rows(_Columns):
         """Read the names of the columns."""
         examine(self.place, self.how)
         with about(self.place):
-            check_names(columns, read_header(self.place, self.how))
+            names = read_header(self.place, self.how)
+            if len(names) == 1 and names[0] not in columns:
+                check_separator(names[0], in_tsv=self.is_word_list)
+            check_names(columns, names)
 
     def _columns(self, columns: Sequence[str | None], advance: Advance | None) -> Iterator[tuple[pa.Array, ...]]:
         rows = read_rows(self.place, self.how, advance)  # opened once, since it may be a pipe

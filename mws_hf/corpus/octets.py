@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from mws_hf.corpus.compression import COMPRESSED, packing_of, unpacked
-from mws_hf.corpus.files import PLAIN, STDIN, PathLike, Reading
+from mws_hf.corpus.files import PLAIN, STDIN, PathLike, Reading, why_missing
 from mws_hf.corpus.place import Fault, about
 from mws_hf.errors import MwSError, first_line, pointer_problem
 
@@ -129,7 +129,7 @@ def _stored(name: PathLike, advance: Advance | None) -> Iterator[_Stored]:
             raw = sys.stdin.buffer if name == STDIN else stack.enter_context(io.FileIO(name, "rb"))
             stored = _Stored(raw, advance)
         except FileNotFoundError as error:
-            raise Fault("no such file") from error
+            raise Fault(why_missing(name)) from error
         except OSError as error:
             raise Fault(f"cannot be read ({error.strerror})") from error
         except ValueError as error:  # a NUL, or a character that cannot be encoded

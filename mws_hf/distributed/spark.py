@@ -32,7 +32,7 @@ from mws_hf.distributed.partitions import (
 )
 from mws_hf.encode.bulk import SHARD_BYTES
 from mws_hf.encode.corpus import EncodedCorpus
-from mws_hf.errors import MwSError, first_line, needed
+from mws_hf.errors import MwSError, check_count, first_line, needed
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -61,9 +61,11 @@ def count(
         The counts of all partitions together, by group if there is a `group_column`.
 
     Raises:
-        MwSError: Spark cannot start, a column is missing or not text, or the job fails.
+        MwSError: Spark cannot start, a column is missing or not text, a number is not a whole number of at least 1, or
+            the job fails.
     """
     how = Counting(column, **settings)
+    check_count("min_count", min_count)
     df = _frame(source)
     from pyspark.sql import functions
 

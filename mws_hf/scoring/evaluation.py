@@ -235,7 +235,9 @@ def named_tokenizers(given: Any) -> dict[str, Any]:
     if isinstance(given, str | bytes | os.PathLike) or not isinstance(given, Iterable):
         given = [given]
     several = list(given)
-    found: dict[str, Any] = {**named_sources(each for each in several if isinstance(each, str | os.PathLike))}
+    paths = (each for each in several if isinstance(each, str | os.PathLike))
+    advice = "pass a dict from names of your choice to the tokenizers"
+    found: dict[str, Any] = {**named_sources(paths, advice=advice)}
     ordered: dict[str, Any] = {}
     for source in several:
         if isinstance(source, str | os.PathLike):

@@ -215,9 +215,9 @@ def raise_no_vocabulary(name: str | None, place: Path | None = None) -> None:
     )
     if beside := ", ".join(str(path) for path in found if path.name not in (ADDED_FILE, *NOTEBOOK_FILES)):
         raise MissingTokenizerError(
-            f"{name}: {beside} is a file of another program, which mws_hf does not read; convert it to a "
-            "tokenizer.json with "
-            "transformers.convert_slow_tokenizer, or take one from the model's page on the Hub"
+            f"{name}: {beside} is a file of another program; convert it to a tokenizer.json with "
+            "transformers.convert_slow_tokenizer, or take one from the model's page on the Hub (commands such as "
+            "`mws segment` also read a single SentencePiece .model)"
         )
     on_hub = name.count("/") == 1 and not os.path.exists(place)  # its other files are not known here
     no_other = "" if on_hub else " and no vocabulary in another form"

@@ -159,12 +159,17 @@ def model_folder(source: str | os.PathLike[str]) -> Path:
     return snapshot(source, ignore_patterns=ignored)
 
 
-def named_sources(given: Iterable[str | os.PathLike[str]], what: str = "tokenizers") -> dict[str, str]:
+def named_sources(
+    given: Iterable[str | os.PathLike[str]],
+    what: str = "tokenizers",
+    advice: str = "write NAME=PATH to tell them apart",
+) -> dict[str, str]:
     """Return paths or Hub names of tokenizers, or files, by the names that a user gave them.
 
     Args:
         given: ``NAME=PLACE``, or only a path or Hub name, whose last part becomes the name.
         what: their noun for the message.
+        advice: what to do about equal names, for the message.
 
     Raises:
         MwSError: two of them have the same name.
@@ -178,7 +183,7 @@ def named_sources(given: Iterable[str | os.PathLike[str]], what: str = "tokenize
         if not equals or os.path.exists(each):
             name, place = Path(os.path.abspath(each)).name, each
         if name in named:
-            raise MwSError(f"two {what} are called {quoted(name)}; write NAME=PATH to tell them apart")
+            raise MwSError(f"two {what} are called {quoted(name)}; {advice}")
         named[name] = place
     return named
 

@@ -86,6 +86,17 @@ def test_a_trainer_rejects_a_bad_argument_at_once_and_names_it(argument: str, va
     assert argument.split("_")[0] in str(caught.value)
 
 
+@pytest.mark.parametrize("value", ["3", 0, 1.5, None])
+def test_a_bad_minimum_of_counts_is_named_before_any_file_is_read(value: Any, tmp_path: Path):
+    with pytest.raises(MwSError, match="min_count=.* must be a whole number of at least 1"):
+        merge_files([tmp_path / "absent"], tmp_path / "out", min_count=value)
+    pytest.importorskip("pyspark")
+    from mws_hf.distributed import spark
+
+    with pytest.raises(MwSError, match="min_count=.* must be a whole number of at least 1"):
+        spark.count(str(tmp_path / "absent"), min_count=value)
+
+
 @pytest.mark.parametrize("name", ["required", "keep_apart"])
 def test_a_lone_surrogate_in_a_list_is_not_text(name: str):
     with pytest.raises(MwSError, match=f"{name}: element 1: .*lone surrogate .* is not Unicode text"):

@@ -452,6 +452,9 @@ def test_every_system_is_named_once_beside_its_point_in_the_color_of_its_line(
     (axes,) = figure.axes
     names = axes.texts
     assert sorted(text.get_text() for text in names) == sorted({row["system"] for row in rows if row.get(length)})
+    absent = sorted({row["system"] for row in rows if not row.get(length)} - {"characters", "words"})
+    said = "not drawn, because they do not encode text: " + ", ".join(absent)
+    assert (said in axes.get_title(loc="left")) is bool(absent)
     assert {text.get_color() for text in names} == {line.get_color() for line in axes.lines}
     extent = importlib.import_module("matplotlib.text").Text.get_window_extent  # without the line to the point
     boxes = sorted((extent(text, figure.canvas.get_renderer()) for text in names), key=lambda box: box.y0)

@@ -79,8 +79,10 @@ def test_functions_are_scored_on_gold_and_left_out_of_text(files):
 def test_user_errors(files):
     with pytest.raises(MwSError, match="nothing to evaluate"):
         evaluate([files / "good"])
-    with pytest.raises(MwSError, match="NAME=PATH"):
+    with pytest.raises(MwSError, match="two tokenizers are called 'good'; pass a dict from names"):
         evaluate([files / "good", files / "good"], [files / "toy.tsv"])
+    with pytest.raises(MwSError, match="two tokenizers are called 'x'; pass a dict from names"):
+        evaluate(["a/x", list, files / "b" / "x"], [files / "toy.tsv"])
     with pytest.raises(MwSError, match="have the same name"):
         evaluate([files / "good"], [files / "toy.tsv", files / "toy.tsv"])
 
@@ -88,6 +90,18 @@ def test_user_errors(files):
 @pytest.fixture
 def run():
     return lambda *arguments: mws("evaluate", *arguments)
+
+
+def test_missing_files_of_every_option_are_looked_for_by_similar_names(files, run):
+    for option, name, near in [("--gold", "toi.tsv", "toy.tsv"), ("--text", "test.txt", "text.txt")]:
+        refused = run(files / "good", option, files / name)
+        assert refused.stderr == f"error: {files / name}: no such file; did you mean {files / near}?\n"
+        with pytest.raises(MwSError, match=f"did you mean {files / near}"):
+            evaluate(files / "good", **{option[2:]: files / name})
+    (files / "lost.tsv").symlink_to("nowhere.tsv")
+    assert "is a broken link" in run(files / "good", "--gold", files / "lost.tsv").stderr
+    refused = run(files / "good", f"good={files / 'poor'}", "--gold", files / "toy.tsv")
+    assert refused.stderr == "error: two tokenizers are called 'good'; write NAME=PATH to tell them apart\n"
 
 
 def test_markdown_on_standard_output(files, run):

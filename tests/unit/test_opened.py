@@ -81,6 +81,15 @@ def test_a_file_of_another_program_is_named_with_a_way_that_helps(name: str, con
             open_tokenizer(place)
 
 
+@pytest.mark.parametrize("name", ["spiece.model", "bpe.spm"])
+@pytest.mark.parametrize("kind", [MwSTokenizer, MwSTokenizerFast])
+def test_a_class_names_the_commands_that_read_a_sentencepiece_model(kind, name, tmp_path: Path):
+    (tmp_path / name).write_bytes(sentence_piece("bpe"))
+    with pytest.raises(MwSError, match=rf"{name} is a file of another program.* `mws segment` also read .*\.model"):
+        kind.from_pretrained(tmp_path)
+    assert "".join(open_tokenizer(tmp_path / name).segment_words(["unlock"])[0]) == "unlock"
+
+
 def test_every_file_that_a_class_of_transformers_reads_is_fetched_from_the_hub():
     auto = pytest.importorskip("transformers.models.auto.tokenization_auto")
     listed = [

@@ -856,6 +856,26 @@ def test_the_error_for_a_missing_file_says_where_to_look(tmp_path, name, advice)
     assert one_line(done) and advice in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("inside", "advice"),
+    [
+        (["a.md", "b.md", "notes.txt", ".hidden.csv"], "*.md"),
+        (["a.v2.jsonl.gz", "b.jsonl.gz"], "*.jsonl.gz"),
+        (["ru/a.txt.zst"], "**/*.txt.zst"),
+        (["one", "two"], "*"),
+        ([], "*.txt"),
+    ],
+)
+def test_the_glob_proposed_for_a_folder_matches_its_files(tmp_path, inside, advice):
+    for name in inside:
+        (tmp_path / "c[1]" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "c[1]" / name).write_text("раз два")
+    (tmp_path / "c[1]").mkdir(exist_ok=True)
+    refused = mws("count", "c[1]", "-o", "out", cwd=tmp_path)
+    assert refused.stderr == f"error: c[1]: is a folder; give a glob of its files, such as 'c[[]1]/{advice}'\n"
+    assert {tmp_path / "c[1]" / name for name in inside[:1]} <= {*tmp_path.glob(f"c[[]1]/{advice}")}
+
+
 @pytest.mark.parametrize("named", [["absent"], ["--word-list", "absent"]])
 def test_commands_look_for_files_before_any_work(tmp_path, named):
     written(tmp_path / "bad.tsv", "word\tmany\n")

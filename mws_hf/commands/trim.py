@@ -72,10 +72,11 @@ def run(given: Namespace) -> None:
     check_keep_size(opened, keep_size)  # before texts are read
     named = entries_in(keep, reading, partial(named_entry, opened))
     with output_lock(output):
+        names = expand_paths(text)
         before: dict[str, Any] = {
-            name: measure_use(opened, read_documents([name], reading)) for name in expand_paths(text)
+            name: measure_use(opened, read_documents([name], reading)) for name in dict.fromkeys(names)
         }
-        uses = check_used(sum(use.uses for use in before.values()))
+        uses = check_used(sum(before[name].uses for name in names))  # a file given twice counts twice
         trimming = trim(opened, uses, keep_size=keep_size, min_count=min_count, keep=named)
         after = {name: measure_use(trimming.trimmed_base, read_documents([name], reading)) for name in before}
         found = trim_figures(trimming, before, after)

@@ -596,7 +596,7 @@ OTHER_FILES = {
         "x.jsonl",
         b'{"b": "x"}\n',
         {},
-        "which field contains the text. fields here: b; choose one with --column .*, or rename it to text",
+        "which field contains the text. fields here: b; choose one with --column, .*, or rename it to text",
     ),
     "deep JSON": ("x.jsonl", b'{"t": "a"}\n' + b"[" * 200_000 + b"\n", {"column": "t"}, r"jsonl:2: .*nested too deep"),
     "a long number": ("x.jsonl", b'{"t": ' + b"9" * 5000 + b"}\n", {"column": "t"}, r"x\.jsonl:1: "),

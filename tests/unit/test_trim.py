@@ -209,6 +209,20 @@ def test_one_of_several_texts_may_be_empty(folder):
     assert done.returncode == 2 and "the texts have no token" in done.stderr
 
 
+def test_a_text_that_is_given_twice_counts_twice(folder):
+    sizes = []
+    for number, names in enumerate(
+        [["once.txt"], ["once.txt", "once.txt"], ["once.txt", "copy.txt"], ["on*", "once*"]]
+    ):
+        texts = [part for name in names for part in ("--text", folder / name)]
+        for name in ("once.txt", "copy.txt"):
+            (folder / name).write_text(CODE[0], encoding="utf-8")
+        done = mws("trim", folder / "base", *texts, "--min-count", 2, "-o", folder / f"twice-{number}", "--json")
+        assert done.returncode == 0, done.stderr
+        sizes.append(json.loads(done.stdout)["entries"][1])
+    assert sizes[0] < sizes[1] == sizes[2] == sizes[3]
+
+
 @pytest.mark.parametrize(
     ("arguments", "option"),
     [(["trim", "base", "--text"], "--keep-size"), (["extend", "base", "--add", 9], "--trim-to")],

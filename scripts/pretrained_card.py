@@ -76,7 +76,7 @@ def use(config: Config) -> str:
     if config.of_lexicon:
         return (
             "Use this tokenizer for research on Russian morphology: every token is a morph. It was trained on a word "
-            "list without frequencies, so texts become long. For a language model, take `mws-ru-32k` instead."
+            "list without frequencies, so text takes many tokens. For a language model, take `mws-ru-32k` instead."
         )
     listed = listing([LANGUAGES[each] for each in config.groups])
     if len(config.groups) > 1:
@@ -88,7 +88,7 @@ def use(config: Config) -> str:
             f"about 10 million parameters, take `{config.name[:-3]}{other}` instead."
         )
     if any(each in NOVELS for each in config.groups):
-        said += " If your text is modern, train a tokenizer on it instead: then the text needs fewer tokens."
+        said += " If your text is modern, train a tokenizer on it instead, so that it takes fewer tokens."
     return said
 
 
@@ -102,7 +102,7 @@ def comparison(config: Config, row: Mapping[str, Any]) -> str:
     ours, bpe = row["systems"]["MwS"], row["systems"].get("BPE")
     if bpe is None:
         return ""
-    of_same = "byte-level BPE of the same text and vocabulary size"
+    of_same = "byte-level BPE trained on the same text with the same vocabulary size"
     more = f"{100 * (bpe['bytes_per_token'] / ours['bytes_per_token'] - 1):.0f} % more tokens"
     if not ours["f1"]:
         said = (
@@ -126,7 +126,7 @@ def comparison(config: Config, row: Mapping[str, Any]) -> str:
     if "bits_more" in bpe:
         value, low, high = bpe["bits_more"]
         said += (
-            f" An n-gram model over the tokens of BPE needs {value:.1f} % more bits per byte "
+            f" An n-gram model needs {value:.1f} % more bits per byte over the tokens of BPE than over these "
             f"(95 % CI {low:.1f} to {high:.1f})."
         )
     return said
@@ -230,7 +230,9 @@ def origin(config: Config, row: Mapping[str, Any]) -> str:
         for source in sources_of(group, config.share_alike)
     ]
     sizes = ", ".join(f"{name} {size:.1f} MB" for name, size in row["text_megabytes"].items())
-    held_out = "one line in fifty was held out" + (", of code one module in ten" if "code" in config.groups else "")
+    held_out = "one line in fifty was held out" + (
+        ", and one module in ten of the code" if "code" in config.groups else ""
+    )
     why = "one of the texts is share-alike" if config.share_alike else "no text is share-alike"
     return (
         f"Training text ({sizes}; {held_out}):\n\n"
@@ -255,8 +257,8 @@ def limits(config: Config, row: Mapping[str, Any]) -> list[str]:
         )
     if old := [LANGUAGES[each] for each in config.languages if each in NOVELS and not config.of_lexicon]:
         said.append(
-            f"The text in {listing(old)} is literature from before 1950. Names, technology and slang of today "
-            "therefore take more tokens."
+            f"The text in {listing(old)} is literature from before 1950. Modern names, technical terms and "
+            "slang therefore take more tokens."
         )
     if few := [LANGUAGES[each] for each in ("fi", "tr") if each in config.groups]:
         said.append(f"There are only a few megabytes of {listing(few)} text, and much of it is software documentation.")
@@ -268,10 +270,11 @@ def limits(config: Config, row: Mapping[str, Any]) -> list[str]:
         if name in BASELINES:
             system, most = BASELINES[name]
             size = row["systems"][name].get("entries", config.size)
-            which = f"the same words, but at most from the {most:,} most frequent ones" if most else "the same words"
+            which = f"the same words (at most the {most:,} most frequent ones)" if most else "the same words"
             title = f"{TITLES[name][0].upper()}{TITLES[name][1:]}"
             said.append(
-                f"{title} (`{system}` of `mws compare`) has {size:,} tokens, learned by frequency from {which}."
+                f"{title} (`{system}` of `mws compare`) has {size:,} tokens. It was trained on {which}, with their "
+                "counts."
             )
     if config.gold:
         said.append("The constants of the method were chosen on these sets, so their F1 is mildly optimistic.")

@@ -301,7 +301,10 @@ def check_range(name: str, value: Any, takes: Range, *, optional: bool = False) 
     if takes.whole and number < takes.least:
         problem = "negative" if number < 0 else "too small"
         raise SettingError(name, value, f"is {problem}; give a number of at least {takes.least}")
-    bounds = f" from {takes.least} " + ("up" if takes.most >= NUMBER.most else f"to {takes.most}")
-    bounds = f" greater than {takes.least}" if takes.above else "" if takes.least == -math.inf else bounds
+    most = "" if takes.most >= NUMBER.most else takes.most
+    bounds = f" from {takes.least} " + (f"to {most}" if most else "up")
+    if takes.above:
+        bounds = f" greater than {takes.least}" + (f" and at most {most}" if most else "")
+    bounds = "" if takes.least == -math.inf else bounds
     word, advice = f", or {takes.word!r}" if takes.word else "", f"; {takes.advice}" if takes.advice else ""
     raise SettingError(name, value, f"must be a number{bounds}{word}{advice}")

@@ -187,12 +187,12 @@ class Settings(Described):
         "1.0",
         "The unit is the mean frequency of a distinct word; see `learn.defaults.DEFAULT_HIDDEN_BOUNDARY_PRICE`.",
         criterion=CONTEXTUAL,
-        takes=NUMBER,
+        takes=Range(most=1000),  # far above it, scores do not fit into 64 bits
     ).field(DEFAULT_HIDDEN_BOUNDARY_PRICE)
     crossing_penalty: float = Setting(
         "Penalty of a morph merge across a boundary that is certain (lambda), if one inside a morph scores 1; a higher "
         "value splits more finely.",
-        takes=Range(above=True, advice="8 to 20 work for all languages"),
+        takes=Range(most=1000, above=True, advice="8 to 20 work for all languages"),
         more="On average, 8 with a `granularity` that is higher by 0.02 gives equally good results.",
         criterion=CONTEXTUAL,
         option=None,

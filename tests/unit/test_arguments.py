@@ -165,6 +165,9 @@ def test_a_size_with_a_letter_is_an_error_everywhere_in_python(tmp_path: Path):
         ("contextual", "hidden_boundary_price", 10**309),
         ("contextual", "max_types", 0),
         ("contextual", "max_types", 10.5),
+        ("contextual", "hidden_boundary_price", 1e17),
+        ("contextual", "crossing_penalty", 1e17),
+        ("contextual", "crossing_penalty", 1e308),
         ("contextual", "crossing_penalty", 0.0),
         ("contextual", "crossing_penalty", -1.0),
         ("contextual", "crossing_penalty", NAN),
@@ -175,6 +178,15 @@ def test_a_size_with_a_letter_is_an_error_everywhere_in_python(tmp_path: Path):
 def test_settings_of_a_criterion_reject_a_bad_value_and_name_it(criterion: str, argument: str, value: Any):
     with pytest.raises(MwSError, match=argument):
         MwSTrainer(**{"criterion": criterion, argument: value})
+
+
+@pytest.mark.parametrize(
+    ("argument", "limits"), [("crossing_penalty", "greater than 0 and at most"), ("hidden_boundary_price", "from 0 to")]
+)
+def test_the_largest_penalty_can_be_trained_with_and_a_larger_one_names_it(argument: str, limits: str):
+    assert MwSTrainer(n_merges=20, show_progress=False, **{argument: 1000}).train_from_iterator([TEXT]).segment("a")
+    with pytest.raises(MwSError, match=f"{argument}=1000.5 must be a number {limits} 1000"):
+        MwSTrainer(**{argument: 1000.5})
 
 
 @pytest.mark.parametrize(

@@ -259,7 +259,7 @@ def test_slow_tokenizers_are_measured_like_fast_ones():
 def test_differences_need_the_same_documents():
     train = sentences(50)
     first, second = (ngram_bits(small_fast(), train, sentences(10, seed)) for seed in (1, 2))
-    with pytest.raises(MwSError, match="other documents"):
+    with pytest.raises(MwSError, match="different documents"):
         bits_differences({"a": first, "b": second})
 
 

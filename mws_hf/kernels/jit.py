@@ -53,13 +53,14 @@ _SIGNS = (b"njit", b"numba")
 
 @lru_cache(maxsize=1)
 def cache_directory() -> Path:
-    """Return the folder of machine code, whose name is a digest of the sources of kernels.
+    """Return the folder of machine code, whose name is a digest of the sources of kernels and of the versions.
 
+    Each version of numba and of Python has a folder of its own, because machine code of one is not loaded by another.
     It is in ``NUMBA_CACHE_DIR`` if that is set, otherwise in ``~/.cache/mws_hf/numba``.
     """
     import numba
 
-    digest = hashlib.sha256(numba.__version__.encode())
+    digest = hashlib.sha256(f"{numba.__version__} {sys.implementation.cache_tag}".encode())
     for source in _sources(files("mws_hf")):
         if any(sign in source for sign in _SIGNS):
             digest.update(source)

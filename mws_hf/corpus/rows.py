@@ -30,7 +30,7 @@ from mws_hf.errors import MwSError
 from mws_hf.text.phrases import counted
 
 _MAX_FIELD_CHARACTERS = 16 << 20  # a longer field is an error, because a quotation mark is probably not closed
-_OTHER_SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "vertical bars", ",": "commas"}
+_SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "vertical bars", ",": "commas"}
 _SEPARATOR_LINE = re.compile(r"sep=.")
 _MARK_IN_TEXT = "if the mark is part of the text, double it, and put quotation marks around the field"
 _logger = logging.getLogger(__name__)
@@ -51,8 +51,8 @@ def read_header(name: PathLike, how: Reading) -> list[str]:
 def check_separator(header: str, *, in_tsv: bool) -> None:
     """Raise `Fault` if the only name in the first line of a table seems to be several, with another separator."""
     expected = "tabs" if in_tsv else "commas"
-    others = {mark: name for mark, name in _OTHER_SEPARATORS.items() if name != expected}
-    found = next((others[mark] for mark in others if mark in header and f"{mark} " not in header), None)  # or prose
+    others = ((mark, name) for mark, name in _SEPARATORS.items() if name != expected)
+    found = next((name for mark, name in others if mark in header and f"{mark} " not in header), None)  # or prose
     if found is not None:
         advice = "end its name in .tsv" if found == "tabs" else "separate them by commas, and end its name in .csv"
         raise Fault(f"the columns seem to be separated by {found}, not by {expected}; {advice}", 1)

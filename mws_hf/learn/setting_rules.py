@@ -301,10 +301,12 @@ def check_range(name: str, value: Any, takes: Range, *, optional: bool = False) 
     if takes.whole and number < takes.least:
         problem = "negative" if number < 0 else "too small"
         raise SettingError(name, value, f"is {problem}; give a number of at least {takes.least}")
-    most = "" if takes.most >= NUMBER.most else takes.most
-    bounds = f" from {takes.least} " + (f"to {most}" if most else "up")
-    if takes.above:
-        bounds = f" greater than {takes.least}" + (f" and at most {most}" if most else "")
-    bounds = "" if takes.least == -math.inf else bounds
+    is_bounded = takes.most < NUMBER.most
+    if takes.least == -math.inf:
+        bounds = ""
+    elif takes.above:
+        bounds = f" greater than {takes.least}" + (f" and at most {takes.most}" if is_bounded else "")
+    else:
+        bounds = f" from {takes.least} " + (f"to {takes.most}" if is_bounded else "up")
     word, advice = f", or {takes.word!r}" if takes.word else "", f"; {takes.advice}" if takes.advice else ""
     raise SettingError(name, value, f"must be a number{bounds}{word}{advice}")

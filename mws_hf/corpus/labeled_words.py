@@ -157,17 +157,22 @@ def normalized_labels(
     if form is None:
         return labels
     normalize = Splitter(normalization=form).normalize
-    if isinstance(labels, dict):
-        return {name: read_labels(_normalized(part, normalize)) for name, part in labels.items()}
-    return read_labels(_normalized(labels, normalize))
+    try:
+        if isinstance(labels, dict):
+            return {name: _normalized(part, normalize) for name, part in labels.items()}
+        return _normalized(labels, normalize)
+    except MwSError as error:
+        raise MwSError(f"after normalization to {form}: {error}") from error
 
 
-def _normalized(labels: Iterable[GoldWord], normalize: Callable[[str], str]) -> list[GoldWord]:
+def _normalized(labels: Iterable[GoldWord], normalize: Callable[[str], str]) -> tuple[GoldWord, ...]:
     """Normalize the words and morphs of labels."""
-    return [
-        GoldWord(normalize(label.word), tuple(tuple(map(normalize, morphs)) for morphs in label.segmentations))
-        for label in labels
-    ]
+    return read_labels(
+        [
+            GoldWord(normalize(label.word), tuple(tuple(map(normalize, morphs)) for morphs in label.segmentations))
+            for label in labels
+        ]
+    )
 
 
 def labels_of_groups(

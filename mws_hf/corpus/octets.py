@@ -50,8 +50,8 @@ _NOT_TEXT = {
     b"\x1f\x9d": "compressed by compress",
     b"LZIP\x01": "compressed by lzip",
     b"\x5d\0\0": "compressed by lzma, the predecessor of xz",
-    b"PAR1\x15": "a Parquet table and not text; if it is a corpus, end its name in .parquet",
-    b"ARROW1\0\0": "an Arrow table and not text; if it is a corpus, end its name in .arrow",
+    b"PAR1\x15": "a Parquet table and not text; if it is a corpus, give it as a file whose name ends in .parquet",
+    b"ARROW1\0\0": "an Arrow table and not text; if it is a corpus, give it as a file whose name ends in .arrow",
 }
 _logger = logging.getLogger(__name__)
 

@@ -26,8 +26,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial as bound
 from itertools import accumulate, pairwise
 from pathlib import Path
-from typing import Any, TypeAlias
-from unicodedata import normalize
+from typing import Any, Literal, TypeAlias
+from unicodedata import combining, normalize
 
 from mws_hf.corpus.compression import COMPRESSED
 from mws_hf.corpus.octets import stored_lines
@@ -211,14 +211,25 @@ def spelled(word: str, alternatives: Iterable[list[str]]) -> tuple[Morphs, ...]:
 
 def _spelling_problem(word: str, morphs: list[str]) -> str:
     """Return why morphs do not spell their word, and what to do if the reason is known."""
-    joined, shown = caseless("".join(morphs)), quoted(" ".join(morphs))
-    if len(word.split()) > 1 and caseless("".join(word.split())) == joined:
+    joined, shown = "".join(morphs), quoted(" ".join(morphs))
+    if len(word.split()) > 1 and caseless("".join(word.split())) == caseless(joined):
         return f"{quoted(word)} contains a space, and its morphs do not; leave it out"
-    if word and normalize("NFC", caseless(word)) == normalize("NFC", joined):
-        return f"{quoted(word)} and its morphs have different Unicode forms of a character; normalize both to NFC"
-    if word and caseless(word) == _SEPARATORS.sub("", joined):
+    for form in ("NFC", "NFKC") if word else ():
+        if normalize(form, word).lower() == normalize(form, joined).lower():
+            return _form_problem(word, morphs, form)
+    if word and word.lower() == _SEPARATORS.sub("", joined).lower():
         return f"the morphs {shown} of {quoted(word)} are not separated by spaces; write a space between morphs"
     return f"the morphs {shown} do not spell {quoted(word)}"
+
+
+def _form_problem(word: str, morphs: list[str], form: Literal["NFC", "NFKC"]) -> str:
+    """Return what to do if morphs spell their word only in a Unicode form, which is the name of this form."""
+    if marked := next((morph for morph in morphs[1:] if combining(morph[0])), None):
+        return (
+            f"the morph {quoted(marked)} of {quoted(word)} begins with a combining character, which belongs to the "
+            "letter before it; move the boundary"
+        )
+    return f"{quoted(word)} and its morphs have different Unicode forms of a character; normalize both to {form}"
 
 
 def split_alternatives(word: str, analysis: str) -> list[list[str]]:

@@ -98,12 +98,16 @@ class Splitter:
     @cached_property
     def normalize(self) -> Callable[[str], str]:
         """The function that normalizes a text, and writes the marker for capitals if that is part of it."""
-        named, capitals = steps_of(self.normalization)
+        to_form = self.to_unicode_form
+        return (lambda text: write_marker(to_form(text))) if self.marks_capitals else to_form
+
+    @cached_property
+    def to_unicode_form(self) -> Callable[[str], str]:
+        """The function that converts a text to the Unicode form; the first step of `normalize`."""
+        named, _ = steps_of(self.normalization)
         if named is None:
-            return write_marker if capitals else lambda text: text
+            return lambda text: text
         form = cast(Literal["NFC", "NFD", "NFKC", "NFKD"], named.upper())
-        if capitals:
-            return lambda text: write_marker(unicodedata.normalize(form, text))
         return lambda text: unicodedata.normalize(form, text)
 
     def split(self, text: str) -> list[str]:

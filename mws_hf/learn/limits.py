@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,7 @@ import numpy as np
 from mws_hf.errors import MwSError
 from mws_hf.kernels import Array, Mask
 from mws_hf.learn.words import utf8_sizes
-from mws_hf.text.symbols import BYTE_TOKENS
+from mws_hf.text.symbols import BYTE_TOKENS, code_points
 
 if TYPE_CHECKING:
     from mws_hf.corpus.counts import WordCounts
@@ -112,6 +112,19 @@ class Apart:
             if not isinstance(entry, str) or not 1 <= len(entry) <= 2:
                 raise MwSError(f"{entry!r} cannot be kept apart; give one character, or two that must not be joined")
         return cls(frozenset(e for e in given if len(e) == 1), frozenset(e for e in given if len(e) == 2))
+
+    def check_normalized(self, normalize: Callable[[str], str]) -> None:
+        """Raise MwSError for an entry that normalized text never contains, because normalization changes it.
+
+        Args:
+            normalize: function that normalizes a text to a Unicode form.
+        """
+        for entry in sorted(self.alone | self.pairs):
+            if (changed := normalize(entry)) != entry:
+                raise MwSError(
+                    f"{entry!r} cannot be kept apart, because it occurs in no normalized text: normalization changes "
+                    f"it to {changed!r} ({code_points(changed)}); leave it out"
+                )
 
     def after(self, points: Array) -> Mask:
         """Find the positions that no merge may cross.

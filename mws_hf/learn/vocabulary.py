@@ -36,7 +36,7 @@ from mws_hf.learn.uppercase import with_uppercase
 from mws_hf.learn.words import CodePoints, SymbolCorpus, count_points, letters_with_marker
 from mws_hf.text.capitals import MARKER, steps_of
 from mws_hf.text.pattern import split
-from mws_hf.text.symbols import BYTE_TOKENS, character_merges
+from mws_hf.text.symbols import BYTE_TOKENS, character_merges, code_points
 from mws_hf.tokenizer.backend import build_backend, tokenizer_tables
 from mws_hf.tokenizer.merging import merges_for
 
@@ -210,6 +210,7 @@ class LearningJob:
         words = CodePoints.of_counts(total)
         check_fits(words.starts, total.counts, SCALE, 0.0 if settings.is_classic else settings.hidden_boundary_price)
         kind = settings.alphabet_kind
+        settings.apart.check_normalized(total.splitter.to_unicode_form)
         _check_required(settings.required, total, settings.apart)
         initial = set(settings.initial_alphabet).union(*settings.required)
         if kind == "characters" and not settings.is_classic:
@@ -260,7 +261,7 @@ def _check_required(required: Sequence[str], counts: WordCounts, apart: Apart) -
             changed, why = normalize(token), "normalization changes it to"
             if counts.splitter.marks_capitals and MARKER not in token and MARKER in changed:
                 changed, why = changed.replace(MARKER, ""), "a marker stands for its capital, before"
-            raise MwSError(f"{token!r} cannot become a token: {why} {changed!r}; give that")
+            raise MwSError(f"{token!r} cannot become a token: {why} {changed!r} ({code_points(changed)}); give that")
         parts = split(token, counts.pattern)
         if len(parts) != 1:
             raise MwSError(

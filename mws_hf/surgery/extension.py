@@ -9,6 +9,7 @@ import logging
 import os
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from tokenizers import Tokenizer
@@ -22,6 +23,7 @@ from mws_hf.learn.settings import read_settings
 from mws_hf.surgery.base import Base, IdMap, Rewritten, open_base
 from mws_hf.surgery.new_tokens import ExtensionSettings, LearnedTokens, learn_tokens, pre_tokens, protect
 from mws_hf.surgery.trim import check_used, count_uses, last_merges, never_removed, prune
+from mws_hf.text.capitals import restore_capitals
 from mws_hf.text.phrases import counted
 from mws_hf.text.symbols import BYTE_TOKENS, check_order, check_required, each_text
 from mws_hf.tokenizer.layout import RECORD_FILE
@@ -169,6 +171,7 @@ def extend(
             "fit its text; count the text again without --capitals"
         )
     chosen = read_settings(ExtensionSettings, **settings)
+    chosen.apart.check_normalized(partial(_normalized, base))
     strings, guard = check_strings(base, required), protect(base, protected)
     learned = learn_tokens(base, counts, n_tokens, chosen, guard, show_progress)
     learned = with_strings(base, learned, strings, n_tokens) if strings else learned
@@ -180,6 +183,11 @@ def extend(
         )
     retired = {} if texts is None else retire(base, learned, check_used(count_uses(base, texts)), strings)
     return append_tokens(base, learned, retired)
+
+
+def _normalized(base: Base, text: str) -> str:
+    """Normalize a text as the tokenizer does, but without a marker for capitals."""
+    return restore_capitals("".join(pre_tokens(base, base.pipeline(), text)), Spec(base.spec).capitals)
 
 
 def words_among(base: Base, tokens: Iterable[str]) -> list[str]:

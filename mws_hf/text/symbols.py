@@ -65,6 +65,15 @@ def surrogate_problem(text: str) -> str | None:
     return None
 
 
+def code_points(text: str) -> str:
+    r"""Write a text as its code points, for a message about characters that look the same.
+
+    >>> code_points("и\u0306")
+    'U+0438 U+0306'
+    """
+    return " ".join(f"U+{ord(character):04X}" for character in text)
+
+
 def check_unicode(text: str, where: str) -> None:
     """Raise MwSError if a str has a lone surrogate; the message begins with `where`, the name of the text."""
     if problem := surrogate_problem(text):

@@ -15,7 +15,7 @@ from random import Random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tokenizers import Tokenizer, models, pre_tokenizers, trainers
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
 
 from mws_hf import MwSError
 from mws_hf.corpus.counting import count_documents
@@ -564,6 +564,16 @@ def test_no_new_merge_joins_what_is_kept_apart(kind):
 def test_impossible_requests_are_rejected(options, message):
     with pytest.raises(MwSError, match=message):
         extend(llama3_like(), counts(), 60, **options)
+
+
+@pytest.mark.parametrize("entry", ["й", "ё"])
+def test_an_entry_of_keep_apart_that_the_base_normalizes_away_is_rejected(entry):
+    base = llama3_like()
+    base.normalizer = normalizers.NFD()
+    with pytest.raises(MwSError, match=rf"'{entry}' cannot be kept apart.* U\+030"):
+        extend(base, counts(), 60, keep_apart=["т", entry])
+    base.normalizer = normalizers.NFC()
+    assert len(extend(base, counts(), 60, keep_apart=["т", entry]).learned.tokens) == 60
 
 
 def test_the_numbers_of_a_summary_add_up_to_the_new_tokens(folder):

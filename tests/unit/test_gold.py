@@ -147,7 +147,10 @@ def test_a_word_with_a_space_is_left_out_with_the_reason(tmp_path):
     ("line", "problem"),
     [
         ("cafe\u0301s\tcafé s", "different Unicode forms of a character; normalize both to NFC"),
+        ("of\ufb01cer\toffic er", "different Unicode forms of a character; normalize both to NFKC"),
+        ("cafés\tcafe \u0301s", "begins with a combining character, which belongs to the letter before it"),
         ("sinyaller\tsin yal ler".replace("i", "\u0131\u0307", 1), "do not spell"),
+        ("straße\tstrass e", "do not spell"),
         ("walked\twalk-ed", "not separated by spaces"),
         ("taloissammekin\ttalo|i|ssa|mme|kin", "not separated by spaces"),
     ],

@@ -186,9 +186,9 @@ def test_labels_are_normalized_as_the_text_is():
         assert labels[1].segmentations == ((normalize(form.upper(), "göz"), "ler"),)
         assert Settings(normalization=form, labels={"tur": words}).labels == {"tur": labels}
     assert [label.word for label in Settings(labels=words).labels] == list(words)
-    with pytest.raises(MwSError, match="'gözler' is segmented differently"):
+    with pytest.raises(MwSError, match="after normalization to nfc: .* 'gözler' is segmented differently"):
         Settings(normalization="nfc", labels=words | {"gözler": "gö zler"})
-    with pytest.raises(MwSError, match="different Unicode forms"):  # o and its mark are one character
+    with pytest.raises(MwSError, match="begins with a combining character"):  # o and its mark are one character
         Settings(normalization="nfc", labels={"go\u0308z": ["go", "\u0308z"]})
 
 

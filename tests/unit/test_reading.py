@@ -567,7 +567,7 @@ OTHER_FILES = {
     "packed long": ("a.jsonl", b"\x28\xb5\x2f\xfd\x00\xa8\x21\0\0text", {}, r"zstd -d --long=31"),
     "not packed": ("a.txt.bz2", b"some text", {}, "not compressed"),
     "not packed by zstd": ("x.txt.zst", b"no zstd", {}, "not compressed"),
-    "Parquet in text": ("a.txt", b"PAR1\x15\x04", {}, r"if it is a corpus, end its name in \.parquet"),
+    "Parquet in text": ("a.txt", b"PAR1\x15\x04", {}, r"give it as a file whose name ends in \.parquet"),
     "Parquet packed": ("x.parquet.gz", b"", {"column": "text"}, "unpack it first"),
     "Parquet packed by its bytes": ("a.parquet", gzip.compress(b"PAR1", mtime=0), {}, "was compressed as a whole"),
     "Arrow of nothing": ("x.arrow", b"", {"column": "c"}, r"x\.arrow: not a readable Arrow file"),

@@ -89,6 +89,12 @@ def _figure_cell(measure: Measure, prefix: str = "") -> Callable[[Row], str]:
     return lambda row: measure.cell({measure.key: row.get(prefix + measure.key)})
 
 
+def _loss(row: Row, measure: Measure) -> str:
+    """Return the mark of a system that loses text, if it belongs to this measure: bits, or without them the length."""
+    marked = BITS if "text_bits_per_byte" in row else TEXT["fertility"]
+    return _LOSES_TEXT if measure is marked and _loses_text(row) else ""
+
+
 _OF_GOLD: dict[str, Callable[[Row], str]] = {
     "F1": _figure_cell(GOLD["f1"]),
     "95 %": lambda row: f"{row['f1_low']:.3f}-{row['f1_high']:.3f}" if "f1" in row else "",
@@ -103,14 +109,9 @@ _OF_GOLD: dict[str, Callable[[Row], str]] = {
     "p (Wilcoxon)": lambda row: f"{row['mws_ahead_wilcoxon']:.3f}" if "mws_ahead_f1" in row else "",
 }
 _OF_TEXT: dict[str, Callable[[Row], str]] = {
-    TEXT["fertility"].short: lambda row: (
-        _figure_cell(TEXT["fertility"], "text_")(row)
-        + (_LOSES_TEXT if _loses_text(row) and "text_bits_per_byte" not in row else "")
-    ),
+    TEXT["fertility"].short: lambda row: _figure_cell(TEXT["fertility"], "text_")(row) + _loss(row, TEXT["fertility"]),
     TEXT["bytes_per_token"].short: _figure_cell(TEXT["bytes_per_token"], "text_"),
-    BITS.short: lambda row: (
-        _figure_cell(BITS, "text_")(row) + (_LOSES_TEXT if _loses_text(row) and "text_bits_per_byte" in row else "")
-    ),
+    BITS.short: lambda row: _figure_cell(BITS, "text_")(row) + _loss(row, BITS),
 }
 _OF_TRAINING: dict[str, Callable[[Row], str]] = {
     "vocabulary size": lambda row: f"{row['n_tokens']:,}",

@@ -113,10 +113,10 @@ def _expand(name: str) -> list[str]:
 def _glob_of(folder: str) -> str:
     """Return a glob of the files in a folder, or if there are none, of those in its first subfolder with files."""
     named = ((place, [name for name in names if name[0] != "."]) for place, _, names in os.walk(folder))
-    place, names = next((found for found in named if found[1]), (folder, ["x.txt"]))
-    endings = Counter("".join(Path(name).suffixes[-2 if name.endswith(COMPRESSED) else -1 :]) for name in names)
+    place, names = next((found for found in named if found[1]), (folder, []))
+    endings = ["".join(Path(name).suffixes[-2 if name.endswith(COMPRESSED) else -1 :]) for name in names] or [".txt"]
     inside = "*" if place == folder else "**/*"
-    return os.path.join(glob.escape(folder), inside + endings.most_common(1)[0][0])
+    return os.path.join(glob.escape(folder), inside + Counter(endings).most_common(1)[0][0])
 
 
 def _matching(name: str) -> list[str]:

@@ -105,7 +105,7 @@ def check(place: str | os.PathLike[str], name: str | None = None) -> Report:
     if folder.has_own_file:
         findings += [
             *_configured(folder),
-            *named_ids(folder.directory, folder.backend, folder.spec, folder.settings, folder.stored_added),
+            *named_ids(folder),
             *_foreign_files(folder),
             *_model_config(folder),
             *_model_weights(folder),

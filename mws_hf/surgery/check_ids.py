@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import regex
 from tokenizers import Tokenizer
 
+from mws_hf.surgery.checked_folder import CheckedFolder
 from mws_hf.surgery.ids import model_ids, model_rows, processor_ids, unknown_ids
 from mws_hf.tokenizer.backend import HIGHEST_ID
 from mws_hf.tokenizer.file import chat_templates, content_of, load_settings, roles_in, tokens_by_name
 from mws_hf.tokenizer.layout import CONFIG_FILE, MAP_FILE, NAMED_TEMPLATES, TOKENIZER_FILE, FileKind, matching, patterns
-from mws_hf.tokenizer.spec import Spec
 
 
 class Finding(NamedTuple):
@@ -38,21 +38,13 @@ _IN_TEMPLATES = regex.compile(r"""<\|[^\s<>|{}+~'"]+\|>""")
 """Special tokens as chat templates write them, without those that a template puts together, as `<|{{ role }}|>`."""
 
 
-def named_ids(
-    directory: Path,
-    backend: Tokenizer,
-    spec: Spec,
-    settings: Mapping[str, Any],
-    added: Sequence[Mapping[str, Any]] = (),
-) -> Iterator[Finding]:
-    """Compare all ids and special tokens in files with the vocabulary, and report fields that may be ids.
-
-    `added` are the added tokens as tokenizer.json lists them; `tokenizers` gives another id to a token whose id does
-    not follow the vocabulary.
-    """
+def named_ids(folder: CheckedFolder) -> Iterator[Finding]:
+    """Compare all ids and special tokens in files with the vocabulary, and report fields that may be ids."""
+    backend, spec, settings = folder.backend, folder.spec, folder.settings
     again = "train or save it again"
     stated = [(TOKENIZER_FILE, "post_processor", *pair, again) for pair in processor_ids(spec.raw["post_processor"])]
-    stated += [(TOKENIZER_FILE, "added_tokens", token["content"], token["id"], again) for token in added]
+    # `tokenizers` gives another id to an added token whose id does not follow the vocabulary
+    stated += [(TOKENIZER_FILE, "added_tokens", token["content"], token["id"], again) for token in folder.stored_added]
     if padding := spec.raw.get("padding"):
         stated.append((TOKENIZER_FILE, "padding", padding["pad_token"], padding["pad_id"], f"{REPAIR} removes it"))
     for key, token in (settings.get("added_tokens_decoder") or {}).items():
@@ -60,18 +52,18 @@ def named_ids(
         stated.append((CONFIG_FILE, "added_tokens_decoder", str(content_of(token)), number, "save it again"))
     for file, field, token, number, advice in stated:
         if backend.token_to_id(token) != number:
-            yield _stale(file, field, number, f"of {token!r}, which has another id", advice)
+            yield _stale(file, field, number, f" of {token!r}, which has another id", advice)
     for name, content in roles_in(settings).items():
         if backend.token_to_id(content) is None:
             message = f"{CONFIG_FILE}: {name} {content!r} is not a token of {TOKENIZER_FILE}, so it would get a new id"
             yield Finding("error", "token-unknown", message)
     for file in patterns(FileKind.MODEL):
-        yield from _model_ids(file, load_settings(directory / file), backend, spec.highest_id + 1)
-    yield from _in_template(directory, settings, backend)
+        yield from _model_ids(file, load_settings(folder.directory / file), backend, folder.ids)
+    yield from _in_template(folder.directory, settings, backend)
 
 
-def _stale(file: str, field: str, number: Any, what: str, advice: str) -> Finding:
-    return Finding("error", "stale-id", f"{file}: {field} names id {number} {what}; {advice}")
+def _stale(file: str, field: str, number: Any, problem: str, advice: str) -> Finding:
+    return Finding("error", "stale-id", f"{file}: {field} names id {number}{problem}; {advice}")
 
 
 def _model_ids(file: str, model: dict[str, Any], backend: Tokenizer, size: int) -> Iterator[Finding]:
@@ -80,21 +72,20 @@ def _model_ids(file: str, model: dict[str, Any], backend: Tokenizer, size: int) 
     rows = max(size, model_rows(model) or 0)
     found = model_ids(model)
     listed = Counter(named.path for named in found)
+    advice = "name the id of this tokenizer there"
     for named in found:
         token = backend.id_to_token(named.number) if 0 <= named.number <= HIGHEST_ID else None
-        wrong = None
-        if named.token is not None and named.token != token:
-            wrong = f"for {named.token!r}, but it is {token!r}"
+        if named.token not in (None, token):
+            yield _stale(file, named.path, named.number, f", for {named.token!r}, but it is {token!r}", advice)
         elif token is None and named.number >= rows:
-            wrong = "which is not a token"
+            yield _stale(file, named.path, named.number, ", which is not a token", advice)
         elif named.special and token is not None and named.number not in added:
-            wrong = f"which is {token!r} and not a special token"
-            if listed[named.path] > 1:  # generation may also stop at a regular token, such as a line break
-                message = f"{file}: {named.path} lists id {named.number}, {wrong}; check whether this is intended"
+            regular = f", which is {token!r} and not a special token"
+            if listed[named.path] == 1:
+                yield _stale(file, named.path, named.number, regular, advice)
+            else:  # generation may also stop at a regular token, such as a line break
+                message = f"{file}: {named.path} lists id {named.number}{regular}; check whether this is intended"
                 yield Finding("warning", "maybe-id", message)
-                continue
-        if wrong:
-            yield _stale(file, named.path, f"{named.number},", wrong, "name the id of this tokenizer there")
     for path in unknown_ids(model, size):
         message = (
             f"{file}: {path} is an unknown field that could be an id; a change of the tokenizer leaves it as it is"

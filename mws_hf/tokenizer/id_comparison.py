@@ -34,7 +34,7 @@ class IdComparison(NamedTuple):
         for kind, wrong in (("ids", self.ids), ("decoded text", self.decoded)):
             if wrong:
                 raise MwSError(
-                    f"{reader} would give other {kind} on {len(wrong):,} of {self.texts:,} texts, "
+                    f"{reader} would give different {kind} on {len(wrong):,} of {self.texts:,} texts, "
                     f"for example {quoted(wrong[0])}; use a program that reads tokenizer.json"
                 )
 

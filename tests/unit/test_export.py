@@ -97,7 +97,7 @@ def test_a_reader_that_decodes_differently_is_found_and_rejected(in_bytes):
     assert compare_ids(backend, texts, ids_of, backend.decode) == (3, [], [])
     found = compare_ids(backend, texts, ids_of, drops_spaces)
     assert found == (3, [], ["дом .", "a . b"])
-    with pytest.raises(MwSError, match="other decoded text on 2 of 3 texts, for example 'дом .'; use a program"):
+    with pytest.raises(MwSError, match="different decoded text on 2 of 3 texts, for example 'дом .'; use a program"):
         found.refuse("it")
 
 
@@ -112,7 +112,7 @@ def test_an_export_that_a_reader_would_decode_differently_is_not_written(in_byte
         pytest.importorskip("tiktoken")
         monkeypatch.setattr("tiktoken.Encoding.decode", lambda *_: "?")
     write = {"gguf": write_gguf, "tiktoken": lambda b, _, *rest: write_tiktoken(b, *rest)}[format]
-    with pytest.raises(MwSError, match="other decoded text"):
+    with pytest.raises(MwSError, match="different decoded text"):
         write(in_bytes.backend_tokenizer, {}, tmp_path / "x", TEXTS, "x")
     assert not (tmp_path / "x").exists()
 
@@ -185,7 +185,7 @@ def test_byte_level_keeps_every_id_and_every_text(tmp_path):
         (lambda spec: list(map(spec["model"]["vocab"].pop, BYTE_TOKENS)), "does not spell unknown characters in bytes"),
         (lambda spec: spec["model"].update(end_of_word_suffix="</w>"), "affixes"),
         (lambda spec: spec["model"].update(ignore_merges=True), "ignore_merges"),
-        (lambda spec: spec.update(decoder={"type": "Fuse"}), "other decoded text"),
+        (lambda spec: spec.update(decoder={"type": "Fuse"}), "different decoded text"),
         (
             lambda spec: spec.update(
                 normalizer={"type": "Replace", "pattern": {"String": "о"}, "content": "0"},
@@ -198,7 +198,7 @@ def test_byte_level_keeps_every_id_and_every_text(tmp_path):
                     ],
                 },
             ),
-            "other decoded text",
+            "different decoded text",
         ),
     ],
 )
@@ -212,7 +212,7 @@ def test_byte_level_rejects_other_tokenizers_of_characters(change, reason, tmp_p
 
 
 def test_truncation_and_padding_in_a_file_do_not_matter_to_a_comparison(in_bytes, tmp_path):
-    """They are of a past call, and tiktoken was said to give other ids because of them."""
+    """They are of a past call, and tiktoken was said to give different ids because of them."""
     pytest.importorskip("tiktoken")
     in_bytes.backend_tokenizer.enable_truncation(4)
     in_bytes.backend_tokenizer.enable_padding(length=9)

@@ -22,7 +22,8 @@ from mws_hf.text.capitals import MARKER
 from mws_hf.tokenizer.spec import Spec, for_counted_words
 
 _RARE_BELOW_USES = 5
-_SAMPLED_WORDS = 20_000
+_N_SAMPLE_WORDS = 8
+_MOST_SAMPLED = 20_000
 """The most words from which sample words are chosen, because creating a million strings would take a second."""
 
 
@@ -56,7 +57,7 @@ def training_facts(backend: Tokenizer, counts: WordCounts, weights: Mapping[str,
     facts: dict[str, Any] = {
         "rare_entries": _rare_entries(encoder.spec, total),
         "bytes_per_token": round(sum(map(_count_bytes, groups.values())) / max(1, int(total.sum())), 4),
-        "sample_words": list(sample_words(words[:: len(words) // _SAMPLED_WORDS + 1].to_pylist())),
+        "sample_words": _sample_words(words[:: len(words) // _MOST_SAMPLED + 1].to_pylist()),
     }
     if counts.is_grouped:
         in_one_group = np.sum([uses > 0 for uses, _ in measured], axis=0) == 1
@@ -131,8 +132,8 @@ def _count_bytes(counts: WordCounts) -> int:
     return int((sizes * counts.counts).sum())
 
 
-def sample_words(words: Iterable[str], wanted: int = 8) -> tuple[str, ...]:
-    """Choose at most `wanted` words of 9 to 20 characters (with a leading space), evenly from a list of pre-tokens."""
+def _sample_words(words: Iterable[str]) -> list[str]:
+    """Choose a few words of 9 to 20 characters (with a leading space), evenly from a list of pre-tokens."""
     long = [word.strip() for word in words if 9 <= len(word) <= 20 and word.strip().isalpha()]
-    step = max(1, len(long) // wanted)
-    return tuple(list(dict.fromkeys(long[::step]))[:wanted])
+    step = max(1, len(long) // _N_SAMPLE_WORDS)
+    return list(dict.fromkeys(long[::step]))[:_N_SAMPLE_WORDS]

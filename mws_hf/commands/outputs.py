@@ -134,9 +134,9 @@ def name_of_base(base: str) -> str:
     return Path(base).resolve().name if os.path.exists(base) else base
 
 
-def show(result: object, text: str, given: Namespace, end: str = "\n") -> None:
+def show(result: object, text: str, given: Namespace) -> None:
     """Print the result of a command as text, or as JSON with --json, after making it `printable`."""
-    print(printable(json_text(result) if given.as_json else text, keep="\n\t"), end=end)
+    print(printable(json_text(result) if given.as_json else text, keep="\n\t"))
 
 
 def show_written(result: object, text: str, given: Namespace) -> None:

@@ -20,6 +20,8 @@ from mws_hf.tokenizer.foreign import SPACE, tokenizer_of
 
 UNKNOWN_PIECE = "<unk>"
 _STEP = 1e-4
+_THREADS = 2
+"""The threads of a training. Their number is fixed, because sums depend on how sentences are divided among them."""
 
 Pieces: TypeAlias = list[tuple[str, float]]
 
@@ -72,10 +74,6 @@ def stabilized(pieces: Pieces) -> Pieces:
     steps = dict(zip(sorted(forced), sorted(forced.values()), strict=True))
     scores = {piece: round(lowest + _STEP * steps[piece] if piece in steps else score, 9) for piece, score in pieces}
     return sorted(scores.items(), key=lambda item: (-item[1], item[0]))
-
-
-_THREADS = 2
-"""The threads of a training. Their number is fixed, because sums depend on how sentences are divided among them."""
 
 
 def build_sentence_piece(kind: Literal["bpe", "unigram"], task: Task, **options: Any) -> Tokenizer:

@@ -261,8 +261,7 @@ def read_tensor_header(file: Path) -> dict[str, Any]:
             if not isinstance(tensor["dtype"], str):
                 raise ValueError(f"tensor {name!r} has no type")
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        reason = first_line(error) or type(error).__name__
-        raise MwSError(f"{file}: not a readable .safetensors file ({reason}); download it again") from error
+        raise MwSError(f"{file}: not a readable .safetensors file ({first_line(error)}); download it again") from error
     return dict(header) if metadata is None else {"__metadata__": metadata, **header}
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import gzip
 import importlib
 import io
+import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from mws_hf.corpus.place import Fault
@@ -21,6 +23,16 @@ _PACKED = {
     **{bytes([0x50 + number]) + b"\x2a\x4d\x18": "zstd" for number in range(16)},  # frames to be skipped come first
 }
 """The compression format of files, by their first bytes; such files are decompressed whatever their names are."""
+
+
+def suffixes_of(name: str | os.PathLike[str]) -> tuple[str, str]:
+    """Return the suffix of a name without that of the compression, and that of the compression; "" if there is none.
+
+    >>> suffixes_of("corpus.TSV.gz"), suffixes_of("corpus.tsv"), suffixes_of("-")
+    (('.tsv', '.gz'), ('.tsv', ''), ('', ''))
+    """
+    *_, before, last = ["", "", *(suffix.lower() for suffix in Path(name).suffixes)]
+    return (before, last) if last in COMPRESSED else (last, "")
 
 
 def packing_of(head: bytes) -> str | None:

@@ -32,8 +32,8 @@ from mws_hf.corpus.columns import (
     no_column,
     text_of,
 )
-from mws_hf.corpus.compression import COMPRESSED, packing_of
-from mws_hf.corpus.files import DEFAULT_COLUMN, PLAIN, STDIN, PathLike, Reading, is_dataset_folder, open_for_arrow
+from mws_hf.corpus.compression import packing_of, suffixes_of
+from mws_hf.corpus.files import DEFAULT_COLUMN, PLAIN, PathLike, Reading, is_dataset_folder, open_for_arrow
 from mws_hf.corpus.octets import Advance, examine, stored_head, stored_lines
 from mws_hf.corpus.place import Fault, about, within
 from mws_hf.corpus.rows import check_separator, is_tsv, read_header, read_rows
@@ -424,21 +424,16 @@ def kind_of(name: PathLike, how: Reading = PLAIN) -> Kind:
     place = os.fspath(name)
     if is_dataset_folder(place):
         return Saved(place, how)
-    last, packing = _endings(place)
-    if last in _NOT_READ:
-        raise MwSError(f"{place}: {_NOT_READ[last]}")
-    kind = next((kind for kind in KINDS if last in kind.suffixes), Text if how.column is None else JsonLines)
+    suffix, packing = suffixes_of(place)
+    if suffix in _NOT_READ:
+        raise MwSError(f"{place}: {_NOT_READ[suffix]}")
+    kind = next((kind for kind in KINDS if suffix in kind.suffixes), Text if how.column is None else JsonLines)
     if packing and not kind.is_packable:
-        raise MwSError(f"{place}: {last} files cannot be read if they are compressed by {packing}; unpack it first")
+        raise MwSError(f"{place}: {suffix} files cannot be read if they are compressed by {packing}; unpack it first")
     return kind(place, how)
-
-
-def _endings(name: str) -> tuple[str, str]:
-    """Return the suffix of a name without that of the compression, and that of the compression; "" if there is none."""
-    *_, before, last = ["", "", *(suffix.lower() for suffix in Path(name).suffixes)]
-    return ("" if name == STDIN else before, last) if last in COMPRESSED else (last, "")
 
 
 def has_known_suffix(name: str) -> bool:
     """Return whether a name has the suffix of a known kind of file, or of a compressed file."""
-    return any(Path(name).suffix.lower() in suffixes for suffixes in (COMPRESSED, *(each.suffixes for each in KINDS)))
+    suffix, packing = suffixes_of(name)
+    return bool(packing) or any(suffix in kind.suffixes for kind in KINDS)

@@ -20,9 +20,8 @@ import logging
 import os
 import re
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 
-from mws_hf.corpus.compression import COMPRESSED
+from mws_hf.corpus.compression import suffixes_of
 from mws_hf.corpus.files import PathLike, Reading
 from mws_hf.corpus.octets import Advance, stored_lines
 from mws_hf.corpus.place import Fault
@@ -86,8 +85,7 @@ def read_rows(name: PathLike, how: Reading, advance: Advance | None = None) -> I
 
 def is_tsv(name: PathLike) -> bool:
     """Return whether the fields of a table are separated by tabs, which its name shows."""
-    place = Path(name)
-    return Path(place.stem if place.suffix.lower() in COMPRESSED else place.name).suffix.lower() == ".tsv"
+    return suffixes_of(name)[0] == ".tsv"
 
 
 def _parsed(lines: Iterable[str], tabs: bool, quoting: int) -> Iterator[tuple[list[str], int]]:

@@ -87,4 +87,4 @@ def run(given: Namespace) -> None:
         f"{output}{', ' if name else ''}{name}: {counted(len(part), 'distinct pre-token')}, {part.total:,} in all"
         for name, part in counts.groups.items()
     ]
-    show_written(result | ({} if "" in sizes else {"groups": sizes}), "\n".join(lines), given)
+    show_written(result | ({"groups": sizes} if counts.is_grouped else {}), "\n".join(lines), given)

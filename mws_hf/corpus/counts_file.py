@@ -18,6 +18,7 @@ from mws_hf.atomic import atomic_path
 from mws_hf.corpus.arrow_arrays import arrow_integers, arrow_strings, integers, is_text
 from mws_hf.corpus.blocks import Columns
 from mws_hf.corpus.files import open_for_arrow, why_missing
+from mws_hf.corpus.groups import UNNAMED
 from mws_hf.corpus.place import Fault, about
 from mws_hf.corpus.splitter import Splitter, fingerprint
 from mws_hf.errors import MwSError, brief, first_line
@@ -48,7 +49,7 @@ def write_columns(
 
     Args:
         path: the file.
-        groups: words and counts by group; without named groups, the only name is "".
+        groups: words and counts by group; without named groups, the only name is `UNNAMED`.
         splitter: the pattern and normalization of the words. A fingerprint of these and of the names of the groups is
             part of the metadata.
         texts: digests of the counted texts.
@@ -56,7 +57,7 @@ def write_columns(
     Raises:
         MwSError: the file cannot be written.
     """
-    named = set(groups) != {""}
+    named = set(groups) != {UNNAMED}
     words, counts = [part[0] for part in groups.values()], [part[1] for part in groups.values()]
     columns: dict[str, Any] = {
         "word": pa.chunked_array(words, pa.large_string()),
@@ -89,7 +90,8 @@ class CountsFile(NamedTuple):
     Attributes:
         path: the file.
         splitter: the pattern and normalization of the words.
-        totals: the sum of the counts of each group, in the order of the file; without named groups, the name is "".
+        totals: the sum of the counts of each group, in the order of the file; without named groups, the name is
+            `UNNAMED`.
         texts: digests of the counted texts, if they are known.
     """
 
@@ -154,7 +156,7 @@ class CountsFile(NamedTuple):
 
 def _checked_totals(settings: Mapping[str, str], named: bool) -> dict[str, int]:
     """Return the total of each group, after checking it against the fingerprint."""
-    totals = json.loads(settings["groups"]) if named else {"": int(settings["total"])}
+    totals = json.loads(settings["groups"]) if named else {UNNAMED: int(settings["total"])}
     if not isinstance(totals, dict) or not all(type(total) is int and total >= 0 for total in totals.values()):
         raise ValueError("no total of each group")
     whole = fingerprint(settings["pattern"], settings["normalization"], sorted(totals) if named else ())
@@ -175,11 +177,10 @@ def _check_rows(table: pa.Table, first: int) -> None:
             raise Fault(f"row {row}: {what}; the file was altered, count again")
 
 
-def check_total(total: int) -> int:
-    """Return the sum of all counts; raises MwSError if it does not fit into 64 bits."""
+def check_total(total: int) -> None:
+    """Raise `Fault` if the sum of all counts does not fit into 64 bits."""
     if total > MAX_TOTAL:
         raise Fault(f"word counts add up to {total}, which is more than a 64-bit integer can hold ({MAX_TOTAL})")
-    return total
 
 
 def exact_sum(counts: npt.NDArray[np.int64]) -> int:
@@ -216,7 +217,7 @@ def _checked_version(schema: pa.Schema, settings: Mapping[str, str]) -> bool:
 def _rows_by_group(table: pa.Table, names: list[str]) -> dict[str, pa.Table]:
     """Return the rows of each group; in the file, groups follow each other in the order of the metadata."""
     if "group" not in table.column_names:
-        return {"": table}
+        return {UNNAMED: table}
     try:
         of = pc.index_in(pc.cast(table["group"], pa.large_string()), value_set=arrow_strings(names)).combine_chunks()
     except pa.ArrowException as error:

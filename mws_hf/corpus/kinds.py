@@ -127,11 +127,11 @@ def _record(line: str, number: int) -> dict[str, object]:
     return record
 
 
-class _Columns(Kind):
+class _Table(Kind):
     """A table on disk; each row is a document, and a null value is an empty text."""
 
     @abstractmethod
-    def _columns(self, columns: Sequence[str | None], advance: Advance | None) -> Iterator[tuple[pa.Array, ...]]:
+    def _stored_columns(self, columns: Sequence[str | None], advance: Advance | None) -> Iterator[tuple[pa.Array, ...]]:
         """Read text columns, at most `ROWS` rows at a time; missing values are nulls."""
 
     def columns(
@@ -144,7 +144,7 @@ class _Columns(Kind):
         """
         first = 1
         with about(self.place):
-            for arrays in self._columns(columns, advance):
+            for arrays in self._stored_columns(columns, advance):
                 strings = []
                 for array, column in zip(arrays, columns, strict=True):
                     with within(f", column {column or DEFAULT_COLUMN!r}"):
@@ -167,7 +167,7 @@ class _Columns(Kind):
             first += len(texts)
 
 
-class Rows(_Columns):
+class Rows(_Table):
     """A table as text: .csv or .tsv."""
 
     title = "csv"
@@ -187,14 +187,14 @@ class Rows(_Columns):
                 check_separator(names[0], in_tsv=self.is_word_list)
             check_names(columns, names)
 
-    def _columns(self, columns: Sequence[str | None], advance: Advance | None) -> Iterator[tuple[pa.Array, ...]]:
+    def _stored_columns(self, columns: Sequence[str | None], advance: Advance | None) -> Iterator[tuple[pa.Array, ...]]:
         rows = read_rows(self.place, self.how, advance)  # opened once, since it may be a pipe
         places = check_names(columns, next(rows, []))
         while batch := list(islice(rows, ROWS)):
             yield tuple(arrow_strings([row[place] for row in batch]) for place in places)
 
 
-class _Table(_Columns):
+class _ArrowTable(_Table):
     """A table of Arrow types on disk."""
 
     is_packable = False
@@ -229,7 +229,7 @@ class _Table(_Columns):
     def _check_head(self, head: bytes) -> None:
         """Raise `Fault` for a table of a format that is not read."""
 
-    def _columns(self, columns: Sequence[str | None], advance: Advance | None) -> Iterator[tuple[pa.Array, ...]]:
+    def _stored_columns(self, columns: Sequence[str | None], advance: Advance | None) -> Iterator[tuple[pa.Array, ...]]:
         self.check(columns)
         done = 0
 
@@ -256,7 +256,7 @@ class _Table(_Columns):
         return stored_head(self.place)
 
 
-class Parquet(_Table):
+class Parquet(_ArrowTable):
     """A Parquet table."""
 
     title = "parquet"
@@ -279,7 +279,7 @@ class Parquet(_Table):
                 reach(size * rows // max(1, file.metadata.num_rows))  # estimated from rows, as columns are stored apart
 
 
-class Arrow(_Table):
+class Arrow(_ArrowTable):
     """An Arrow table, in the file format or in the stream format, which `datasets` writes."""
 
     title = "arrow"

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from mws_hf.corpus.files import Reading
+from mws_hf.corpus.groups import UNNAMED
 from mws_hf.corpus.segmentations import Gold, GoldFiles, read_golds
 from mws_hf.corpus.sources import Source
 from mws_hf.errors import MwSError
@@ -187,7 +188,9 @@ def evaluate(
     check_resamples(resamples)
     named, golds = named_tokenizers(tokenizers), tuple(read_golds(gold))
     how = Reading(column)
-    Source(files={"": [str(path) for path in (text, bits) if isinstance(path, str | os.PathLike)]}, how=how).check()
+    Source(
+        files={UNNAMED: [str(path) for path in (text, bits) if isinstance(path, str | os.PathLike)]}, how=how
+    ).check()
     if bits is not None and text is None:
         raise MwSError("bits per byte need one text to train on and another one to measure; give that, too (--text)")
     if not named or not (golds or text is not None):

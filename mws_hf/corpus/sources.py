@@ -110,7 +110,9 @@ class Source:
             try:
                 names = _named_files(part, call)
             except MwSError as error:
-                raise MwSError(f"group {group!r}: {error}") if by_name else error from error
+                if not by_name:
+                    raise
+                raise MwSError(f"group {group!r}: {error}") from error
             if names is None:
                 values[group] = part
             else:

@@ -188,9 +188,8 @@ def evaluate(
     check_resamples(resamples)
     named, golds = named_tokenizers(tokenizers), tuple(read_golds(gold))
     how = Reading(column)
-    Source(
-        files={UNNAMED: [str(path) for path in (text, bits) if isinstance(path, str | os.PathLike)]}, how=how
-    ).check()
+    files = [str(path) for path in (text, bits) if isinstance(path, str | os.PathLike)]
+    Source(files={UNNAMED: files}, how=how).check()
     if bits is not None and text is None:
         raise MwSError("bits per byte need one text to train on and another one to measure; give that, too (--text)")
     if not named or not (golds or text is not None):

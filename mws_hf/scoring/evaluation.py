@@ -15,7 +15,8 @@ from mws_hf.corpus.groups import UNNAMED
 from mws_hf.corpus.segmentations import Gold, GoldFiles, read_golds
 from mws_hf.corpus.sources import Source
 from mws_hf.errors import MwSError
-from mws_hf.scoring.boundaries import consistency, emma2, summarize, word_table
+from mws_hf.scoring.boundaries import summarize, word_table
+from mws_hf.scoring.consistency import consistency, emma2
 from mws_hf.scoring.ngram_model import NgramBits, bits_differences, ngram_bits
 from mws_hf.scoring.running_text import TextScores, lines_of, score_text
 from mws_hf.scoring.score_tables import RUNNING_TEXT, GoldRow, Table, gold_table, text_table

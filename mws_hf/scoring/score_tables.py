@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from mws_hf.corpus.segmentations import Gold
-from mws_hf.scoring.boundaries import BoundaryScores, Consistency, Emma2
+from mws_hf.scoring.boundaries import BoundaryScores
+from mws_hf.scoring.consistency import Consistency, Emma2
 from mws_hf.scoring.measures import BITS, GOLD, TEXT, Measure, number_cell
 from mws_hf.scoring.ngram_model import NgramBits
 from mws_hf.scoring.running_text import TextScores

@@ -26,7 +26,7 @@ from mws_hf.encode.encoder import BlockEncoder
 from mws_hf.errors import MwSError
 from mws_hf.learn.evidence.forms import collect_types
 from mws_hf.learn.evidence.posteriors import collect_evidence
-from mws_hf.scoring.boundaries import consistency, emma2
+from mws_hf.scoring.consistency import consistency, emma2
 from mws_hf.text.symbols import byte_level_merges, check_special_tokens
 from mws_hf.tokenization_mws import MwSTokenizer
 from mws_hf.tokenization_mws_fast import import_notebook

@@ -1,6 +1,6 @@
 """Scores of boundaries and texts: worked examples, published results, and a random segmenter.
 
-Modules: scoring/boundaries.py, scoring/evaluation.py, scoring/significance.py.
+Modules: scoring/boundaries.py, scoring/consistency.py, scoring/evaluation.py, scoring/significance.py.
 """
 
 from __future__ import annotations
@@ -19,16 +19,8 @@ from hypothesis import strategies as st
 
 from mws_hf.corpus.segmentations import Gold, GoldWord
 from mws_hf.errors import MwSError
-from mws_hf.scoring.boundaries import (
-    best_alternative,
-    consistency,
-    edit_distance,
-    emma2,
-    macro_scores,
-    score,
-    summarize,
-    word_table,
-)
+from mws_hf.scoring.boundaries import best_alternative, macro_scores, score, summarize, word_table
+from mws_hf.scoring.consistency import consistency, edit_distance, emma2
 from mws_hf.scoring.evaluation import BASELINES
 from mws_hf.scoring.significance import bootstrap_f1, difference, interval, stable_samples, wilcoxon
 from mws_hf.tokenizer.segmenting import pieces_of

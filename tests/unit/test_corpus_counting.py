@@ -1,7 +1,7 @@
 """Counts of text equal those of `split` on the whole text, however it is stored, divided, distributed or moved to disk.
 
 Modules: corpus/base_kind.py, corpus/counting.py, corpus/octets.py, corpus/place.py, corpus/rows.py,
-corpus/splitter.py, corpus/token_table.py.
+corpus/sharing.py, corpus/splitter.py, corpus/token_table.py.
 """
 
 import contextlib
@@ -24,9 +24,10 @@ from hypothesis import strategies as st
 from mws_hf import MwSTrainer
 from mws_hf.corpus import blocks, counting, counts_file
 from mws_hf.corpus.arrow_arrays import flat_utf8
-from mws_hf.corpus.counting import count_documents, count_files, count_source, merge_files, share_out
+from mws_hf.corpus.counting import count_documents, count_files, count_source, merge_files
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.files import Reading
+from mws_hf.corpus.sharing import share_out
 from mws_hf.corpus.token_table import Shards, TokenTable, hash_words, merge_tables
 from mws_hf.errors import MwSError
 from mws_hf.text.pattern import DEFAULT_PATTERN, GPT4_PATTERN, NAMED_PATTERNS, WORD_PATTERN, split

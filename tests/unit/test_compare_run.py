@@ -1,6 +1,6 @@
 """A comparison on a toy language: tables, the picture, systems that are not trained again, the command.
 
-Modules: commands/compare.py, compare/picture.py, compare/results.py, compare/run.py.
+Modules: commands/compare.py, compare/picture.py, compare/results.py, compare/run.py, compare/systems.py.
 """
 
 import importlib.metadata
@@ -22,7 +22,8 @@ import mws_hf
 from mws_hf.compare import DEFAULT_SYSTEMS, compare, feed, parse_systems
 from mws_hf.compare.baselines import BASELINE_SYSTEMS
 from mws_hf.compare.results import summary
-from mws_hf.compare.run import MWS_SYSTEMS, TrainedSystems, default_systems, plan
+from mws_hf.compare.run import TrainedSystems
+from mws_hf.compare.systems import MWS_SYSTEMS, default_systems, plan
 from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.segmentations import read_gold
 from mws_hf.errors import MwSError

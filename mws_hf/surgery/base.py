@@ -29,7 +29,6 @@ from mws_hf.atomic import staged, write_json
 from mws_hf.errors import MwSError
 from mws_hf.kernels import Longs
 from mws_hf.surgery.ids import ids_of_parts, renumbered_config
-from mws_hf.text.capitals import MARKER, restore_capitals
 from mws_hf.text.symbols import BYTE_TOKENS, bytes_of, to_byte_level
 from mws_hf.tokenizer.backend import HIGHEST_ID, check_added
 from mws_hf.tokenizer.file import content_of, load_json, load_settings, read_spec, roles_in
@@ -46,7 +45,7 @@ from mws_hf.tokenizer.layout import (
 from mws_hf.tokenizer.links import copy_inside
 from mws_hf.tokenizer.opened import Opened, open_tokenizer
 from mws_hf.tokenizer.places import tokenizer_folder
-from mws_hf.tokenizer.spec import Spec, capitals_of, for_counted_words, parts_of, without_limits
+from mws_hf.tokenizer.spec import Spec, parts_of
 
 logger = logging.getLogger(__name__)
 _BATCH = 1024
@@ -351,58 +350,6 @@ def _warn_of_odd_merges(merges: list[tuple[str, str]], name: str) -> None:
             "%s: %d merges use a part that only a later merge makes, such as %r; they are kept as they are",
             name, len(late), late[0],
         )  # fmt: skip
-
-
-class Spelling:
-    """The bytes of each id of a tokenizer, and the ids that spell given bytes.
-
-    Attributes:
-        backend: the tokenizer without truncation and padding.
-        pieces: bytes of each id below `rows`, from `raw_bytes`; `spell` uses only these ids.
-        by_bytes: the first id with each of these byte strings.
-    """
-
-    def __init__(self, original: Tokenizer, rows: int | None = None) -> None:
-        self.backend = without_limits(original)
-        self._capitals, self._marked = capitals_of(self.backend), for_counted_words(self.backend)
-        self.pieces = raw_bytes(self.backend)[:rows]
-        # if several ids have the same bytes the first counts, so they are inserted in reverse order
-        self.by_bytes = {piece: index for index, piece in reversed(list(enumerate(self.pieces))) if piece}
-        self._drops_spaces = type(self.backend.model).__name__ == "WordPiece"
-
-    def spell(self, piece: bytes) -> list[int]:
-        """Return ids that spell bytes, without a word mark that the tokenizer itself adds; [] if no ids spell them.
-
-        >>> from mws_hf.tokenizer.backend import base_vocab, build_backend
-        >>> merges = [("a", "b")]
-        >>> spelling = Spelling(build_backend(base_vocab([], "abc", merges), merges))
-        >>> [spelling.backend.id_to_token(index) for index in spelling.spell("abcж".encode())]
-        ['ab', 'c', '<0xD0>', '<0xB6>']
-        >>> spelling.spell("ж".encode()[:1]) == [0xD0]
-        True
-        """
-        try:
-            text = piece.decode()
-        except UnicodeDecodeError:  # a part of a character, maybe with more
-            return self._singly([bytes([byte]) for byte in piece])
-        backend = self._marked if MARKER in text else self.backend  # a token with a marker for capitals has it already
-        for attempt in (text, text.removeprefix(" ")):
-            ids = backend.encode(attempt, add_special_tokens=False).ids
-            if max(ids, default=0) >= len(self.pieces):
-                continue
-            spelled = b"".join(self.pieces[index] for index in ids)
-            if self._capitals and MARKER not in text:
-                spelled = restore_capitals(spelled.decode("utf-8", "replace"), self._capitals).encode()
-            if spelled == piece or (self._drops_spaces and spelled == piece.removeprefix(b" ")):
-                return ids
-            if spelled == b" " + piece and self.pieces[ids[0]] == b" ":
-                return ids[1:]
-        return self._singly([character.encode() for character in text])
-
-    def _singly(self, parts: list[bytes]) -> list[int]:
-        """Return an id for each part; an empty list if a part has no id."""
-        ids = [self.by_bytes.get(part, -1) for part in parts]
-        return [] if -1 in ids else ids
 
 
 def raw_bytes(backend: Tokenizer) -> list[bytes]:

@@ -21,8 +21,9 @@ from mws_hf.atomic import check_not_overwriting, staged, write_json
 from mws_hf.errors import MwSError
 from mws_hf.surgery.base import read_ids
 from mws_hf.surgery.companions import check_no_adapter, copy_companions
-from mws_hf.surgery.embeddings import TransplantReport, fit_settings, mix_rows, new_table
+from mws_hf.surgery.embeddings import fit_settings
 from mws_hf.surgery.ids import add_default_ids, model_rows
+from mws_hf.surgery.mixtures import TransplantReport, mix_rows, new_table
 from mws_hf.surgery.model_tables import (
     Table,
     read_shards,
@@ -66,7 +67,7 @@ def transplant_directory(
         output: the folder to write, atomically.
         init: "mean" or "quiet", see `embeddings.transplant`.
         pad_to_multiple: the number of rows is rounded up to a multiple of this; None pads as the embeddings of the
-            model are padded, see `embeddings.row_count`.
+            model are padded, see `mixtures.row_count`.
 
     Returns:
         How many new embeddings were computed in which way.

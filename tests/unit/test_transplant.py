@@ -1,6 +1,6 @@
 """Models with an extended tokenizer: old embeddings stay bit for bit, shards are streamed, configs are consistent.
 
-Modules: commands/transplant.py, surgery/base.py, surgery/checkpoint.py, surgery/embeddings.py,
+Modules: commands/transplant.py, surgery/base.py, surgery/checkpoint.py, surgery/embeddings.py, surgery/mixtures.py,
 surgery/model_tables.py.
 """
 
@@ -58,11 +58,12 @@ from transformers import (
 from mws_hf import MwSError
 from mws_hf.check import check
 from mws_hf.corpus.counting import count_documents
-from mws_hf.surgery.base import Spelling, open_base, read_ids
+from mws_hf.surgery.base import open_base, read_ids
 from mws_hf.surgery.checkpoint import transplant_directory
-from mws_hf.surgery.embeddings import INITS, mix_rows, quieted, transplant
+from mws_hf.surgery.embeddings import transplant
 from mws_hf.surgery.extension import extend
 from mws_hf.surgery.ids import SIZES as IDS_SIZES
+from mws_hf.surgery.mixtures import INITS, Spelling, mix_rows, quieted
 from mws_hf.surgery.model_tables import read_shards
 from mws_hf.surgery.trim import trim
 from mws_hf.text.symbols import BYTE_CHARACTERS

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from argparse import Namespace
 from collections.abc import Iterator
 from itertools import islice
@@ -107,8 +106,6 @@ def run(given: Namespace) -> None:
 
 def _extended(given: Namespace, source: Source, output: Path) -> tuple[dict[str, Any], list[str]]:
     """Read, trim, learn and write; return the printed figures, and the names of files that are not copied."""
-    from tokenizers import Tokenizer
-
     from mws_hf.corpus.sources import read_documents
     from mws_hf.learn.limits import Apart
     from mws_hf.surgery.base import open_base
@@ -116,6 +113,7 @@ def _extended(given: Namespace, source: Source, output: Path) -> tuple[dict[str,
     from mws_hf.surgery.extension import check_strings, extend
     from mws_hf.surgery.trim import trim
     from mws_hf.tokenizer.layout import RETIRED_FILE
+    from mws_hf.tokenizer.spec import Spec
 
     reading, show_progress = reading_of(given), not given.quiet
 
@@ -144,7 +142,7 @@ def _extended(given: Namespace, source: Source, output: Path) -> tuple[dict[str,
     texts = {"held-out text": held_out, "held-out protected text": unseen}
     for name in given.also:
         texts[name] = list(islice((line for line in read_documents([name], reading) if line.strip()), MAX_HELD_OUT))
-    before = Tokenizer.from_str(json.dumps(original.spec))
+    before = Spec(original.spec).open()
     changes = {name: measure_change(before, extension.tokenizer, lines) for name, lines in texts.items() if lines}
     result = {"directory": str(output), **extension_figures(extension, changes, trimmed)}
     retired = {name: result[name] for name in ("retired_words", "retired_tokens", "dropped_merges")}

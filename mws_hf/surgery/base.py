@@ -12,7 +12,6 @@ ids.json, which contains the new id of each old id.
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 from collections.abc import Container, Iterable, Iterator, Mapping
@@ -215,7 +214,7 @@ class Rewritten:
     @cached_property
     def tokenizer(self) -> Tokenizer:
         """The changed tokenizer, loaded from `spec`."""
-        return Tokenizer.from_str(json.dumps(self.spec, ensure_ascii=False))
+        return Spec(self.spec).open()
 
 
 @dataclass(frozen=True)
@@ -328,7 +327,7 @@ class Base:
         if not with_prefix:
             spec["normalizer"] = _without_prefix(spec.get("normalizer"), "normalizers")
             spec["pre_tokenizer"] = _without_prefix(spec.get("pre_tokenizer"), "pretokenizers")
-        return Tokenizer.from_str(json.dumps(spec))
+        return Spec(spec).open()
 
 
 def _without_prefix(component: Mapping[str, Any] | None, sequence: str) -> Mapping[str, Any] | None:

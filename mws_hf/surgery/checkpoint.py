@@ -198,8 +198,7 @@ def rewrite_shard(source: Path, target: Path, changed: Mapping[str, torch.Tensor
     Raises:
         MwSError: the file is damaged.
     """
-    header = read_tensor_header(source)
-    metadata = header.pop("__metadata__", None)
+    header, metadata = read_tensor_header(source)
     new: dict[str, Any] = {} if metadata is None else {"__metadata__": metadata}
     ordered, at = sorted((each["data_offsets"], name) for name, each in header.items()), 0
     for (begin, end), name in ordered:

@@ -233,12 +233,12 @@ def read_shards(directory: Path) -> tuple[dict[str, str], dict[str, dict[str, Te
     return unindexed | {tensor: places[name] for tensor, name in shards.items()}, headers
 
 
-def read_tensor_header(file: Path) -> dict[str, Any]:
+def read_tensor_header(file: Path) -> tuple[dict[str, Any], Any]:
     """Read and check the header of a .safetensors file.
 
     Returns:
-        A dict with the entries ``dtype``, ``shape`` and ``data_offsets`` of each tensor, and ``__metadata__`` if the
-        file has it.
+        The entries ``dtype``, ``shape`` and ``data_offsets`` of each tensor, and the ``__metadata__`` of the file, or
+        None if it has none.
 
     Raises:
         MwSError: the file is damaged, or its header is longer than the format allows.
@@ -262,13 +262,12 @@ def read_tensor_header(file: Path) -> dict[str, Any]:
                 raise ValueError(f"tensor {name!r} has no type")
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise MwSError(f"{file}: not a readable .safetensors file ({first_line(error)}); download it again") from error
-    return dict(header) if metadata is None else {"__metadata__": metadata, **header}
+    return header, metadata
 
 
 def tensors_of(file: Path) -> dict[str, Tensor]:
     """Read type and shape of each tensor in a .safetensors file."""
-    header = read_tensor_header(file)
-    header.pop("__metadata__", None)
+    header, _ = read_tensor_header(file)
     return {name: Tensor(tensor["dtype"], tuple(tensor["shape"])) for name, tensor in header.items()}
 
 

@@ -303,7 +303,7 @@ def _pre_tokenizer(tokenizer: Tokenizer) -> Any:
     """Return the pre-tokenizer as tokenizer.json has it; None for one that is written in Python."""
     try:
         return entry_of(tokenizer, "pre_tokenizer")
-    except Exception:  # the bindings raise nothing narrower
+    except MwSError:
         return None
 
 

@@ -24,13 +24,7 @@ from mws_hf.text.sample_texts import sample_texts
 from mws_hf.text.symbols import special_roles
 from mws_hf.tokenizer.backend import check_added
 from mws_hf.tokenizer.client_facts import PATTERNS_OF_TOKENIZERS_ONE, TOKENIZERS_ONE, ClientFact, client_facts
-from mws_hf.tokenizer.file import (
-    STOCK_CLASS,
-    chat_templates,
-    config_files,
-    template_setting,
-    uses_stock_module,
-)
+from mws_hf.tokenizer.file import chat_templates
 from mws_hf.tokenizer.foreign import has_other_tokens
 from mws_hf.tokenizer.layout import (
     ADDED_FILE,
@@ -47,6 +41,7 @@ from mws_hf.tokenizer.layout import (
     matching,
 )
 from mws_hf.tokenizer.opened import open_tokenizer
+from mws_hf.tokenizer.saving import STOCK_CLASS, config_files, template_setting, uses_stock_module
 from mws_hf.tokenizer.shapes import LEARNED_MERGES
 from mws_hf.tokenizer.spec import parts_of, without_limits
 from mws_hf.tokenizer.training_record import describe_rare_tokens, merges_digest, read_record

@@ -16,15 +16,9 @@ from mws_hf.atomic import staged
 from mws_hf.errors import MwSError
 from mws_hf.text.symbols import check_added_tokens, each_text
 from mws_hf.tokenizer.backend import check_texts
-from mws_hf.tokenizer.file import (
-    check_directory,
-    check_settings,
-    check_template_names,
-    load_json,
-    read_spec,
-    write_files,
-)
+from mws_hf.tokenizer.file import check_directory, check_settings, load_json, read_spec
 from mws_hf.tokenizer.layout import ADDED_FILE, CONFIG_FILE, EVIDENCE_FILE, MAP_FILE, RECORD_FILE, STALE, TOKENIZER_FILE
+from mws_hf.tokenizer.saving import check_template_names, write_files
 from mws_hf.tokenizer.shapes import ROLE_NAMES
 from mws_hf.tokenizer.spec import Spec, without_limits
 from mws_hf.tokenizer.training_record import merges_digest, record_bytes

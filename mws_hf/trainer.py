@@ -17,7 +17,7 @@ from mws_hf.learn.settings import Settings
 from mws_hf.portable import Training
 from mws_hf.text.symbols import special_settings
 from mws_hf.tokenizer.backend import build_backend, tokenizer_tables
-from mws_hf.tokenizer.file import save_backend
+from mws_hf.tokenizer.saving import save_backend
 from mws_hf.tokenizer.training_record import merges_digest
 
 if TYPE_CHECKING:

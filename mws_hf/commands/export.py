@@ -94,10 +94,11 @@ def _to_byte_level(old: Backend, folder: Path, output: Path, pattern: str | None
     """Write a byte-level tokenizer with the settings of `folder`; return the number of tokens and a remark."""
     from mws_hf.text.sample_texts import sample_texts
     from mws_hf.tokenizer.export import to_byte_level_backend
-    from mws_hf.tokenizer.file import chat_templates, load_settings, save_backend, template_setting
+    from mws_hf.tokenizer.file import chat_templates, load_settings
     from mws_hf.tokenizer.id_comparison import compare_ids
     from mws_hf.tokenizer.layout import CONFIG_FILE
     from mws_hf.tokenizer.links import file_inside
+    from mws_hf.tokenizer.saving import save_backend, template_setting
     from mws_hf.tokenizer.spec import without_limits
 
     new = to_byte_level_backend(old, pattern)

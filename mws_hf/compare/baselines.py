@@ -23,8 +23,8 @@ from mws_hf.corpus.word_list import as_word_counts
 from mws_hf.errors import MwSError, is_installed
 from mws_hf.learn.setting_rules import COUNT, check_range
 from mws_hf.text.symbols import DEFAULT_SPECIAL_TOKENS, check_special_tokens, special_settings
-from mws_hf.tokenizer.file import save_backend
 from mws_hf.tokenizer.opened import Opened, open_tokenizer
+from mws_hf.tokenizer.saving import save_backend
 
 MORFESSOR_FILE = "morfessor.txt"
 MORFESSOR, SENTENCEPIECE = "morfessor", "sentencepiece"

@@ -22,8 +22,9 @@ from mws_hf.atomic import json_text, write_text
 from mws_hf.text.letter_case import caseless
 from mws_hf.text.phrases import percent
 from mws_hf.tokenizer.backend import tables_of
-from mws_hf.tokenizer.file import load_json, settings_text
+from mws_hf.tokenizer.file import load_json
 from mws_hf.tokenizer.layout import RECORD_FILE as FILE
+from mws_hf.tokenizer.saving import settings_text
 from mws_hf.tokenizer.shapes import RECORD, check_shape
 
 TRAINED_KINDS = ("morph", "composition", "required")

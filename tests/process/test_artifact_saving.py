@@ -1,6 +1,6 @@
 """Saving is complete or changes nothing, whatever interrupts it; loading names damaged files.
 
-Modules: __main__.py, portable.py, tokenizer/file.py.
+Modules: __main__.py, portable.py, tokenizer/file.py, tokenizer/saving.py.
 """
 
 import contextlib
@@ -14,7 +14,7 @@ from mws_hf.atomic import staged, write_text
 from mws_hf.errors import MwSError
 from mws_hf.tokenization_mws import MwSTokenizer
 from mws_hf.tokenization_mws_fast import MwSTokenizerFast
-from mws_hf.tokenizer.file import STOCK_SOURCE, portable_config
+from mws_hf.tokenizer.saving import STOCK_SOURCE, portable_config
 from mws_hf.trainer import MwSTrainer
 from tests.processes import python
 from tests.small_tokenizers import small_fast, small_slow

@@ -19,7 +19,7 @@ from lab.tables import tabulated
 from pretrained_configs import BASELINES, CONFIGS, KEPT_BPE, LETTERS, Config
 from pretrained_sources import GOLD_SOURCES, NOVELS, WORDS, sources_of
 
-from mws_hf.atomic import write_text
+from mws_hf.atomic import write_json
 from mws_hf.cards.card import Card, CardFacts, keep_card, write_card
 from mws_hf.text.markdown import markdown_table
 from mws_hf.tokenizer.opened import open_tokenizer, segment_words
@@ -329,7 +329,7 @@ def _entry(folder: Path, system: str, row: dict[str, Any]) -> dict[str, Any]:
 
 def write_index(cards: Path = CARDS, results: Path = RESULTS, output: Path = PRETRAINED_INDEX) -> None:
     """Write the index of all existing folders."""
-    write_text(output, json.dumps({"tokenizers": index(cards, _rows(results))}, ensure_ascii=False, indent=1) + "\n")
+    write_json(output, {"tokenizers": index(cards, _rows(results))})
 
 
 def _rows(results: Path) -> list[dict[str, Any]]:

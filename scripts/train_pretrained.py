@@ -35,7 +35,7 @@ from pretrained_configs import BASELINES, CONFIGS, KEPT_BPE, LETTERS, Config
 from pretrained_sources import texts_of
 
 from mws_hf import MwSTrainer, WordCounts, __version__
-from mws_hf.atomic import write_text
+from mws_hf.atomic import write_json, write_text
 from mws_hf.cards.card import is_untouched
 from mws_hf.compare.baselines import train as train_baseline
 from mws_hf.corpus.counting import count_documents
@@ -265,7 +265,7 @@ def main() -> None:
         rows[config.name] = make(config, arguments.output, arguments.data, arguments.baselines)
         print(config.name, f"{time.process_time() - started:.0f} s of processor time", flush=True)
         ordered = [rows[name] for name in names if name in rows]
-        write_text(arguments.results, json.dumps({"rows": ordered}, ensure_ascii=False, indent=1) + "\n")
+        write_json(arguments.results, {"rows": ordered})
         write_text(arguments.results.with_suffix(".md"), table(ordered))
     if arguments.output.resolve() == CARDS:
         write_index(results=arguments.results)

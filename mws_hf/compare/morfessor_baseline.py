@@ -31,7 +31,7 @@ from mws_hf.tokenizer.foreign import morfessor_segments
 
 MAX_TYPES = 30_000
 """The most distinct words that Morfessor learns from."""
-MAX_LENGTH = 100
+MAX_WORD_CHARACTERS = 100
 """The most characters of a word that Morfessor learns from, because its search is quadratic in them."""
 
 
@@ -64,8 +64,8 @@ class MorfessorModel:
 def build_morfessor(task: Task, max_types: int = MAX_TYPES) -> MorfessorModel:
     """Train Morfessor Baseline with its default settings; the vocabulary size has no effect.
 
-    Pre-tokens are split into words as for WordPiece. Words of more than `MAX_LENGTH` characters are left out. From a
-    list of more than `max_types` words a `sample` is learned.
+    Pre-tokens are split into words as for WordPiece. Words of more than `MAX_WORD_CHARACTERS` are left out. From a list
+    of more than `max_types` words a `sample` is learned.
     """
     words = _words(task.counts)
     return _train_morfessor({word: words[word] for word in sample(words, max_types)})
@@ -99,11 +99,11 @@ def _words(counts: WordCounts) -> dict[str, int]:
     words = {
         word: count
         for word, count in bert_words(counts).items()
-        if len(word) <= MAX_LENGTH and word.split() == [word]  # one word of 3,000 characters took two minutes
+        if len(word) <= MAX_WORD_CHARACTERS and word.split() == [word]  # one word of 3,000 characters took two minutes
     }
     if not words:
         raise MwSError(
-            f"Morfessor: there are no words of at most {MAX_LENGTH} characters to learn from; give more text"
+            f"Morfessor: there are no words of at most {MAX_WORD_CHARACTERS} characters to learn from; give more text"
         )
     return words
 
@@ -143,7 +143,7 @@ def count_segments(counts: WordCounts, segment: Callable[[str], Sequence[str]]) 
     pieces: Counter[str] = Counter()
     for pre_token, count in counts.items():
         word = pre_token.removeprefix(" ")
-        first, *others = segment(word) if word.isalpha() and len(word) <= MAX_LENGTH else [word]
+        first, *others = segment(word) if word.isalpha() and len(word) <= MAX_WORD_CHARACTERS else [word]
         pieces[pre_token[: len(pre_token) - len(word)] + first] += count
         for piece in others:
             pieces[piece] += count

@@ -37,7 +37,7 @@ logger = logging.getLogger(__name__)
 
 Segmentations = list[tuple[str, ...]]
 
-RECORD = "comparison.json"
+COMPARISON_FILE = "comparison.json"
 """The file in the folder of each system with a digest of its training words, its vocabulary size and training time."""
 
 
@@ -191,8 +191,8 @@ class TrainedSystems:
         return self.output / "tokenizers" / spec.title
 
     def train(self, spec: SystemSpec) -> dict[str, Any]:
-        """Train and save a system, unless it was already trained on these words; return the content of its `RECORD`."""
-        file = self.directory(spec) / RECORD
+        """Train and save a system, unless it was already trained on these words; return its `COMPARISON_FILE`."""
+        file = self.directory(spec) / COMPARISON_FILE
         record = _read_record(file)
         if self._training_input.items() <= record.items():
             return record
@@ -235,7 +235,7 @@ class TrainedSystems:
 
 
 def _read_record(file: Path) -> dict[str, Any]:
-    """Return the content of a `RECORD`, or {} if there is none or it is damaged; the system is then trained again."""
+    """Read a `COMPARISON_FILE`; return {} if there is none or it is damaged, so that the system is trained again."""
     try:
         record = load_json(file) if file.is_file() else {}
     except MwSError:

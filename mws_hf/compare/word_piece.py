@@ -25,7 +25,7 @@ from mws_hf.kernels import Longs, Mask
 
 PREFIX = "##"
 RESERVED = ("[PAD]", UNKNOWN, "[START]", "[END]")
-MAX_LENGTH = 50
+MAX_TOKEN_CHARACTERS = 50
 """The most characters of a token in top-down training."""
 _PASSES = 4
 """Counting passes; from the second on, only substrings that start where a token of the last vocabulary starts count."""
@@ -132,7 +132,7 @@ class Substrings:
         inner = np.ones(len(points), np.int64)
         inner[self.starts] = 0
         places, above = np.arange(len(points)), inner
-        for length in range(1, MAX_LENGTH + 1):
+        for length in range(1, MAX_TOKEN_CHARACTERS + 1):
             key = (above << 21) | points[places + length - 1]
             distinct, example, nodes = np.unique(key, return_index=True, return_inverse=True)
             level = _Substrings(places, nodes, distinct >> 21, places[example])
@@ -227,7 +227,7 @@ def learn_top_down(words: Mapping[str, int], n_tokens: int) -> list[str]:
     """
     if not words:
         raise MwSError("WordPiece top-down: there are no words to learn from; give counts with at least one word")
-    ranked = sorted((count for word, count in words.items() if len(word) <= MAX_LENGTH), reverse=True)
+    ranked = sorted((count for word, count in words.items() if len(word) <= MAX_TOKEN_CHARACTERS), reverse=True)
     # every word whose count reaches the threshold is kept as a token, so that lower thresholds give too many
     low = ranked[n_tokens] + 1 if 0 <= n_tokens < len(ranked) else 1
     substrings = Substrings(words, low)

@@ -48,7 +48,7 @@ class WordDifference(NamedTuple):
     gold: Sequence[Morphs] = ()
 
 
-class Comparison(NamedTuple):
+class WordComparison(NamedTuple):
     """The words that two tokenizers split differently.
 
     Attributes:
@@ -66,7 +66,7 @@ class Comparison(NamedTuple):
 
 def comparisons(
     tokenizers: Sequence[Opened], text: str, gold: Mapping[str, Sequence[Morphs]] | None = None
-) -> list[Comparison]:
+) -> list[WordComparison]:
     """Compare how tokenizers split the words of a text, each word after a space.
 
     Args:
@@ -83,7 +83,7 @@ def comparisons(
     split = {opened.name: opened.segment_words(words) for opened in tokenizers}
     gold = gold or {}
 
-    def compared(first: str, second: str) -> Comparison:
+    def compared(first: str, second: str) -> WordComparison:
         rows = [
             WordDifference(
                 word, counts[word], judged(a, gold.get(word, ())), judged(b, gold.get(word, ())), gold.get(word, ())
@@ -91,7 +91,7 @@ def comparisons(
             for word, a, b in zip(words, split[first], split[second], strict=True)
             if a != b
         ]
-        return Comparison(first, second, sum(row.times for row in rows) / max(1, counts.total()), rows)
+        return WordComparison(first, second, sum(row.times for row in rows) / max(1, counts.total()), rows)
 
     found = [compared(first, second) for first, second in combinations(split, 2)]
     most = max(found, key=lambda pair: pair.share, default=None)

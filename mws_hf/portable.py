@@ -14,8 +14,8 @@ from tokenizers import Tokenizer
 
 from mws_hf.atomic import staged
 from mws_hf.errors import MwSError
-from mws_hf.text.symbols import check_added_tokens, each_text
-from mws_hf.tokenizer.backend import check_texts
+from mws_hf.text.symbols import check_added_tokens
+from mws_hf.text.valid_text import check_texts, each_text
 from mws_hf.tokenizer.file import check_directory, check_settings, load_json, read_spec
 from mws_hf.tokenizer.layout import ADDED_FILE, CONFIG_FILE, EVIDENCE_FILE, MAP_FILE, RECORD_FILE, STALE, TOKENIZER_FILE
 from mws_hf.tokenizer.saving import check_template_names, write_files

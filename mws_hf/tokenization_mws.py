@@ -19,16 +19,9 @@ from mws_hf.errors import MissingTokenizerError, MwSError
 from mws_hf.portable import DEFAULTS, PortableMixin, home_of
 from mws_hf.text.capitals import restore_capitals
 from mws_hf.text.symbols import BYTE_OF, Alphabet, built_first, byte_of, bytes_of, to_byte_level
+from mws_hf.text.valid_text import check_texts
 from mws_hf.tokenization_mws_fast import MwSTokenizerFast
-from mws_hf.tokenizer.backend import (
-    alphabet_of,
-    base_vocab,
-    build_backend,
-    check_merges,
-    check_texts,
-    check_vocab,
-    tables_of,
-)
+from mws_hf.tokenizer.backend import alphabet_of, base_vocab, build_backend, check_merges, check_vocab, tables_of
 from mws_hf.tokenizer.file import raise_no_vocabulary
 from mws_hf.tokenizer.leading_space import is_put_by_normalizer, settle_leading_space
 from mws_hf.tokenizer.merging import (

@@ -16,14 +16,8 @@ from transformers.utils import PaddingStrategy
 from mws_hf.errors import MissingTokenizerError, MwSError
 from mws_hf.portable import DEFAULTS, PortableMixin, Training, home_of
 from mws_hf.text.symbols import BYTE_TOKENS, Alphabet
-from mws_hf.tokenizer.backend import (
-    base_vocab,
-    build_backend,
-    check_texts,
-    is_byte_level,
-    pattern_of,
-    tokenizer_tables,
-)
+from mws_hf.text.valid_text import check_texts
+from mws_hf.tokenizer.backend import base_vocab, build_backend, is_byte_level, pattern_of, tokenizer_tables
 from mws_hf.tokenizer.file import raise_no_vocabulary, without_dropout
 from mws_hf.tokenizer.leading_space import is_put_by_normalizer, settle_leading_space
 from mws_hf.tokenizer.spec import PARTS, Spec, bpe_model, capitals_of, set_part, share_parts, without_limits

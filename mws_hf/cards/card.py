@@ -24,7 +24,7 @@ from mws_hf.atomic import write_text
 from mws_hf.errors import brief, printable
 from mws_hf.text.markdown import cell, code, plain
 from mws_hf.text.phrases import by_reason, percent, token_change
-from mws_hf.text.symbols import each_text
+from mws_hf.text.valid_text import each_text
 from mws_hf.tokenizer.layout import CARD_FILE, RECORD_FILE
 from mws_hf.tokenizer.links import copy_inside
 from mws_hf.tokenizer.opened import open_tokenizer

@@ -35,7 +35,7 @@ def add_options(parser: Parser) -> None:
 
 def run(given: Namespace) -> None:
     """Print the tokens of each argument, or of each line of standard input."""
-    from mws_hf.text.symbols import SURROGATE
+    from mws_hf.text.valid_text import SURROGATE
     from mws_hf.tokenizer.opened import open_tokenizer
 
     tokenizer, words = given.tokenizer, given.words

@@ -10,7 +10,7 @@ from typing import Any, Literal, cast
 from mws_hf.compare.baselines import BASELINE_SYSTEMS, Baseline
 from mws_hf.compare.morfessor_baseline import MAX_TYPES
 from mws_hf.errors import MwSError
-from mws_hf.text.symbols import each_text
+from mws_hf.text.valid_text import each_text
 
 logger = logging.getLogger(__name__)
 

@@ -21,7 +21,7 @@ from mws_hf.corpus.files import DEFAULT_COLUMN
 from mws_hf.corpus.groups import check_group_name
 from mws_hf.corpus.place import Fault, about, within
 from mws_hf.errors import MwSError
-from mws_hf.text.symbols import surrogate_problem
+from mws_hf.text.valid_text import surrogate_problem
 
 ROWS = 1000
 """The number of rows that are read at once from tables and values. The blocks of an encoded corpus depend on it."""

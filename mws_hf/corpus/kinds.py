@@ -38,7 +38,7 @@ from mws_hf.corpus.octets import Advance, examine, stored_head, stored_lines
 from mws_hf.corpus.place import Fault, about, within
 from mws_hf.corpus.rows import check_separator, is_tsv, read_header, read_rows
 from mws_hf.errors import MwSError, first_line, needed
-from mws_hf.text.symbols import surrogate_problem
+from mws_hf.text.valid_text import surrogate_problem
 
 
 class Text(Kind):

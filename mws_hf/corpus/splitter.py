@@ -18,7 +18,8 @@ from mws_hf.errors import MwSError
 from mws_hf.text.capitals import steps_of, with_capitals, write_marker
 from mws_hf.text.pattern import DEFAULT_PATTERN, NORMALIZATIONS, compiled, literal_pattern, pattern_name, split
 from mws_hf.text.scanner_classes import classes_of, scanner_kind
-from mws_hf.text.symbols import DEFAULT_SPECIAL_TOKENS, each_text
+from mws_hf.text.symbols import DEFAULT_SPECIAL_TOKENS
+from mws_hf.text.valid_text import each_text
 
 if TYPE_CHECKING:
     from mws_hf.corpus.token_table import TokenTable

@@ -31,7 +31,7 @@ from mws_hf.corpus.token_table import TokenTable
 from mws_hf.errors import MwSError, needed
 from mws_hf.kernels.jit import njit
 from mws_hf.text.pattern import DEFAULT_PATTERN, split
-from mws_hf.text.symbols import check_unicode
+from mws_hf.text.valid_text import check_unicode
 
 LEXICONS = {"ru": "pymorphy3_dicts_ru", "uk": "pymorphy3_dicts_uk"}
 """The package of the lexicon of each language."""

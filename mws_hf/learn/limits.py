@@ -11,7 +11,8 @@ import numpy as np
 from mws_hf.errors import MwSError
 from mws_hf.kernels import Array, Mask
 from mws_hf.learn.words import utf8_sizes
-from mws_hf.text.symbols import BYTE_TOKENS, code_points
+from mws_hf.text.phrases import code_points
+from mws_hf.text.symbols import BYTE_TOKENS
 
 if TYPE_CHECKING:
     from mws_hf.corpus.counts import WordCounts

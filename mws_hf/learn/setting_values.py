@@ -15,8 +15,8 @@ from mws_hf.text.symbols import (
     check_order,
     check_required,
     check_special_tokens,
-    each_text,
 )
+from mws_hf.text.valid_text import each_text
 
 if TYPE_CHECKING:
     from mws_hf.learn.settings import Settings

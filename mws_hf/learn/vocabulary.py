@@ -36,7 +36,8 @@ from mws_hf.learn.uppercase import with_uppercase
 from mws_hf.learn.words import CodePoints, SymbolCorpus, count_points, letters_with_marker
 from mws_hf.text.capitals import MARKER, steps_of
 from mws_hf.text.pattern import split
-from mws_hf.text.symbols import BYTE_TOKENS, character_merges, code_points
+from mws_hf.text.phrases import code_points
+from mws_hf.text.symbols import BYTE_TOKENS, character_merges
 from mws_hf.tokenizer.backend import build_backend, tokenizer_tables
 from mws_hf.tokenizer.merging import merges_for
 

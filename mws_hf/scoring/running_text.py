@@ -20,7 +20,8 @@ from mws_hf.kernels import Ints, Longs
 from mws_hf.scoring.boundaries import boundaries
 from mws_hf.text.capitals import MARKER
 from mws_hf.text.pattern import compiled
-from mws_hf.text.symbols import BYTE_CHARACTERS, byte_of, each_text
+from mws_hf.text.symbols import BYTE_CHARACTERS, byte_of
+from mws_hf.text.valid_text import each_text
 from mws_hf.tokenizer.opened import Opened, open_tokenizer
 from mws_hf.tokenizer.segmenting import Encoded, Span, token_boundaries
 

@@ -25,7 +25,8 @@ from mws_hf.surgery.new_tokens import ExtensionSettings, LearnedTokens, learn_to
 from mws_hf.surgery.trim import check_used, count_uses, last_merges, never_removed, prune
 from mws_hf.text.capitals import restore_capitals
 from mws_hf.text.phrases import counted
-from mws_hf.text.symbols import BYTE_TOKENS, check_order, check_required, each_text
+from mws_hf.text.symbols import BYTE_TOKENS, check_order, check_required
+from mws_hf.text.valid_text import each_text
 from mws_hf.tokenizer.layout import RECORD_FILE
 from mws_hf.tokenizer.merging import merges_for
 from mws_hf.tokenizer.spec import Spec

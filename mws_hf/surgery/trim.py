@@ -26,7 +26,8 @@ from mws_hf.learn.setting_rules import Range, check_range
 from mws_hf.surgery.base import Base, IdMap, Rewritten, count_ids, open_base
 from mws_hf.surgery.ids import ids_of_parts, renumbered_tokenizer
 from mws_hf.text.phrases import counted
-from mws_hf.text.symbols import BYTE_CHARACTERS, BYTE_TOKENS, each_text
+from mws_hf.text.symbols import BYTE_CHARACTERS, BYTE_TOKENS
+from mws_hf.text.valid_text import each_text
 from mws_hf.tokenizer.merging import merge_steps, ranked
 
 _logger = logging.getLogger(__name__)

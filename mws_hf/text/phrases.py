@@ -43,6 +43,15 @@ def token_change(before: int, after: int, base: str | None = None) -> str:
     return f"{percent(abs(share))} {'more' if share > 0 else 'fewer'} tokens" + (f" than {base}" if base else "")
 
 
+def code_points(text: str) -> str:
+    r"""Write a text as its code points, for a message about characters that look the same.
+
+    >>> code_points("и\u0306")
+    'U+0438 U+0306'
+    """
+    return " ".join(f"U+{ord(character):04X}" for character in text)
+
+
 def by_reason(numbers: Mapping[str, int]) -> str:
     """List numbers of tokens with the reasons for which `mws trim` kept or removed them.
 

@@ -14,12 +14,12 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterable, Iterator, KeysView, Mapping, Sequence, Set
+from collections.abc import Iterable, KeysView, Mapping, Sequence, Set
 from functools import lru_cache
-from itertools import count, repeat
 from typing import Any, Literal, get_args
 
 from mws_hf.errors import MwSError, quoted
+from mws_hf.text.valid_text import check_unicode
 
 _LATIN = "abcdefghijklmnopqrstuvwxyz"
 _CYRILLIC = "абвгдежзийклмнопрстуфхцчшщъыьэюя"
@@ -48,65 +48,6 @@ NAMED_ALPHABETS: dict[str, str] = {
 
 EVERYDAY = ("ascii", "latin-1", "punctuation", "currency", "arrows")
 """The alphabets that texts in any European language use, besides the alphabet of the language."""
-
-
-def surrogate_problem(text: str) -> str | None:
-    """Return where a str has a lone surrogate and what to do about it; None if it has none.
-
-    UTF-8 cannot represent a lone surrogate.
-    """
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        return (
-            f"the lone surrogate {text[error.start]!r} at character {error.start} is not Unicode text; "
-            "clean it with text.encode('utf-8', 'replace').decode()"
-        )
-    return None
-
-
-def code_points(text: str) -> str:
-    r"""Write a text as its code points, for a message about characters that look the same.
-
-    >>> code_points("и\u0306")
-    'U+0438 U+0306'
-    """
-    return " ".join(f"U+{ord(character):04X}" for character in text)
-
-
-def check_unicode(text: str, where: str) -> None:
-    """Raise MwSError if a str has a lone surrogate; the message begins with `where`, the name of the text."""
-    if problem := surrogate_problem(text):
-        raise MwSError(f"{where}: {problem}")
-
-
-def each_text(given: Any, name: str = "texts") -> Iterator[str]:
-    """Iterate over the texts of a list or of another iterable; `name` is what a message calls them.
-
-    Raises:
-        MwSError: it is not such a list, or an element is not a str or has a lone surrogate; the message has the
-            position of the element, from 0. A str is not a list, because its elements are its characters.
-
-    >>> list(each_text(["one", "two"]))
-    ['one', 'two']
-    >>> list(each_text(["one", None]))
-    Traceback (most recent call last):
-        ...
-    mws_hf.errors.MwSError: texts: element 1 is NoneType; expected str
-    """
-    if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
-        given = f"the str {quoted(given)}" if isinstance(given, str) else type(given).__name__
-        raise MwSError(f"{name}: {given} is not a list of str; give a list of strings, and read files first")
-    return map(_checked_text, given, count(), repeat(name))
-
-
-def _checked_text(text: Any, number: int, name: str) -> str:
-    """Return an element of `each_text`, after checking it."""
-    if not isinstance(text, str):
-        hint = "; decode it first" if isinstance(text, bytes) else ""
-        raise MwSError(f"{name}: element {number} is {type(text).__name__}; expected str{hint}")
-    check_unicode(text, f"{name}: element {number}")
-    return text
 
 
 MAX_REQUIRED_CHARACTERS = 1000
@@ -311,7 +252,6 @@ BYTE_TOKENS: tuple[str, ...] = tuple(f"<0x{byte:02X}>" for byte in range(256))
 """The 256 byte tokens; a character outside of the alphabet is encoded as one of them per byte of its UTF-8 form."""
 
 _BYTE = re.compile(r"<0x([0-9A-Fa-f]{2})>")
-SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 DEFAULT_SPECIAL_TOKENS = ("<|endoftext|>", "<|pad|>")
 """The special tokens of a training that sets none."""

@@ -13,13 +13,12 @@ from mws_hf.text.pattern import DEFAULT_PATTERN, NORMALIZATIONS, compiled, liter
 from mws_hf.text.symbols import (
     BYTE_CHARACTERS,
     BYTE_TOKENS,
-    SURROGATE,
     Alphabet,
     byte_level_merges,
     check_added_tokens,
     check_special_tokens,
-    check_unicode,
 )
+from mws_hf.text.valid_text import SURROGATE, check_unicode
 from mws_hf.tokenizer.spec import (
     EMPTY_TEMPLATE,
     Spec,
@@ -152,16 +151,6 @@ def _why_missing(part: str, number: int, merges: Sequence[tuple[str, str]]) -> s
         if "".join(merges[later]) == part:
             return f"part {part!r} is made only later, by merge {later} {tuple(merges[later])!r}; put parts first"
     return f"no merge makes part {part!r}, so this merge never applies; remove it, or add the merge that makes the part"
-
-
-def check_texts(inputs: Any) -> None:
-    """Raise MwSError if a text, or one in nested lists of texts, has a lone surrogate, which UTF-8 cannot encode."""
-    if isinstance(inputs, str):
-        if found := SURROGATE.search(inputs):
-            check_unicode(inputs, f"text {inputs[max(0, found.start() - 20) : found.end() + 20]!r}")
-    elif isinstance(inputs, list | tuple):
-        for each in inputs:
-            check_texts(each)
 
 
 HIGHEST_ID = (1 << 22) - 1

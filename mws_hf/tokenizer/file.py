@@ -19,7 +19,7 @@ from tokenizers import Tokenizer
 
 from mws_hf.atomic import check_not_broken_link, json_text
 from mws_hf.errors import MissingTokenizerError, MwSError, first_line, library_failure, pointer_problem, printable
-from mws_hf.text.symbols import SURROGATE
+from mws_hf.text.valid_text import SURROGATE
 from mws_hf.tokenizer.layout import (
     ADDED_FILE,
     MODEL_FILE,

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from tokenizers import Tokenizer
 
 from mws_hf.errors import MwSError, brief
-from mws_hf.text.symbols import each_text
+from mws_hf.text.valid_text import each_text
 from mws_hf.tokenizer.file import load_settings, open_file, raise_no_vocabulary, read_spec, roles_in, without_dropout
 from mws_hf.tokenizer.layout import CONFIG_FILE, EVIDENCE_FILE, MODEL_FILE, TOKENIZER_FILE, FileKind, is_kind
 from mws_hf.tokenizer.segmenting import Isolated, Segmenter

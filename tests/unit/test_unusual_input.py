@@ -1,6 +1,6 @@
 """Unusual values that both tokenizer classes, retraining, dropout and explanations accept, or name in an error.
 
-Modules: tokenizer/id_comparison.py, tokenizer/post_processor.py, tokenizer/spec_checks.py.
+Modules: text/valid_text.py, tokenizer/id_comparison.py, tokenizer/post_processor.py, tokenizer/spec_checks.py.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ SELDOM = tuple(
 """Modules of the package that a training of text has no use for."""
 
 
-MODULES_OF_A_TRAINING = 95
+MODULES_OF_A_TRAINING = 98
 """Modules of the package that a training of text imports, at most; a module has one subject, so they are many."""
 
 

@@ -38,8 +38,6 @@ def in_one_form(settings: Settings) -> dict[str, Any]:
     from mws_hf.corpus.splitter import check_normalization  # it needs numpy
 
     alphabet, pattern = ("characters", GPT4_PATTERN) if settings.is_classic else (DEFAULT_ALPHABET, DEFAULT_PATTERN)
-    if settings.pattern is not None and not isinstance(settings.pattern, str):
-        raise SettingError("pattern", settings.pattern, "is not a string; give a regular expression or a name")
     if settings.capitals not in (None, "marker"):
         raise SettingError("capitals", settings.capitals, "is unknown; choose 'marker' or None")
     form, marks = steps_of(check_normalization(settings.normalization))  # saved counts name both steps

@@ -16,6 +16,11 @@ thorough = pytest.mark.skipif(not FULL, reason="takes long: scripts/project.py t
 """Marks a test of the thorough tier that stands beside quick ones."""
 
 
+def with_more(quick: Iterable[Any], *more: Any) -> list[Any]:
+    """List the values of a parametrized test; only the thorough tier takes those after the first argument."""
+    return [*quick, *(pytest.param(value, marks=thorough) for value in more)]
+
+
 def examples(number: int, suppress_health_check: Iterable[HealthCheck] = (), **more: Any) -> settings:
     """Settings of a test that tries so many examples in the thorough tier.
 

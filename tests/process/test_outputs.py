@@ -23,6 +23,7 @@ from mws_hf.corpus.blocks import MAX_BYTES_WITHOUT_KERNELS
 from mws_hf.errors import MwSError
 from mws_hf.tokenizer.layout import RECORD_FILE
 from mws_hf.tokenizer.notebook import export_notebook
+from tests.examples import with_more
 from tests.in_process import mws
 from tests.processes import command, files_of, one_line, python, start, tree, wait_for
 from tests.processes import mws as process
@@ -238,7 +239,7 @@ for _ in range(5):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="locks of Windows are others")
-@pytest.mark.parametrize("number", [0, errno.ENOLCK, errno.ENOTSUP])
+@pytest.mark.parametrize("number", with_more([0, errno.ENOLCK], errno.ENOTSUP))
 def test_ranks_that_save_at_once_wait_for_each_other_with_and_without_the_systems_locks(tmp_path, number):
     command = [sys.executable, "-c", SAVING, str(tmp_path / "saved"), str(number)]
     pipe = subprocess.PIPE

@@ -31,7 +31,7 @@ from mws_hf.corpus.sharing import share_out
 from mws_hf.corpus.token_table import Shards, TokenTable, hash_words, merge_tables
 from mws_hf.errors import MwSError
 from mws_hf.text.pattern import DEFAULT_PATTERN, GPT4_PATTERN, NAMED_PATTERNS, WORD_PATTERN, split
-from tests.examples import FULL, examples, thorough
+from tests.examples import FULL, examples, thorough, with_more
 from tests.in_process import mws
 from tests.peak_memory import peak_of
 from tests.processes import one_line, python
@@ -422,7 +422,7 @@ def test_memory_does_not_grow_with_the_number_of_files(tmp_path):
 
 
 @pytest.mark.parametrize("pattern", ["gpt4", r"\w+|\W"], ids=["scanner", "regex"])
-@pytest.mark.parametrize("ending", [".txt.gz", ".md", ".csv"])
+@pytest.mark.parametrize("ending", with_more([".txt.gz"], ".md", ".csv"))
 def test_memory_follows_what_is_open_whatever_the_number_of_files(tmp_path, ending, pattern):
     content = b"text\nsome words\n"
     for k in range(300):

@@ -10,6 +10,8 @@ import sys
 
 import pytest
 
+from tests.examples import with_more
+
 IMPORTS = {
     "from mws_hf.evaluate import score, read_gold": "assert score is mws_hf.scoring.score",
     "import mws_hf.evaluate": "assert mws_hf.evaluate.score_text is mws_hf.scoring.score_text",
@@ -20,7 +22,7 @@ IMPORTS = {
 }
 
 
-@pytest.mark.parametrize("line", IMPORTS)
+@pytest.mark.parametrize("line", with_more([*IMPORTS][::5], *[*IMPORTS][1:5]))
 def test_a_former_import_warns_once_and_the_name_remains_a_function(line):
     code = f"{line}\nimport mws_hf, mws_hf.scoring, mws_hf.scoring.boundaries\n{IMPORTS[line]}\n"
     code += "import types\nassert type(mws_hf.evaluate) is type(mws_hf.extend) is types.FunctionType\n"

@@ -121,10 +121,11 @@ def test_end_of_text_is_respected_inside_a_longer_buffer():
     ],
 )
 def test_class_table_equals_that_of_tokenizers_on_every_code_point(name, codes, cased):
-    everything = "".join(map(chr, [*range(0xD800), *range(0xE000, 0x110000)]))
-    pieces = pre_tokenizers.Split(Regex(f"[^{name}]+"), "removed").pre_tokenize_str(everything)
+    points = some([*range(0xD800), *range(0xE000, 0x110000)])
+    pieces = pre_tokenizers.Split(Regex(f"[^{name}]+"), "removed").pre_tokenize_str("".join(map(chr, points)))
     expected = {ord(c) for piece, _ in pieces for c in piece}
-    assert set(np.flatnonzero(np.isin(character_classes(cased=cased), codes)).tolist()) == expected
+    found = set(np.flatnonzero(np.isin(character_classes(cased=cased), codes)).tolist())
+    assert found.intersection(points) == expected
 
 
 def test_o200k_takes_the_turns_of_case_that_the_pattern_takes():

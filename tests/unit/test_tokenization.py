@@ -40,7 +40,7 @@ from mws_hf.tokenizer.backend import (
     tables_of,
     tokenizer_tables,
 )
-from tests.examples import FULL, examples, some
+from tests.examples import FULL, examples, some, with_more
 from tests.small_bases import BASES, save
 from tests.small_tokenizers import ADVERSARIAL, ALPHABET, MERGES, VARIANTS, roles, small_fast, small_slow
 
@@ -452,7 +452,7 @@ def large(tmp_path_factory):
     return tokenizer, folder
 
 
-@pytest.mark.parametrize("model_type", [None, "mistral", "llama"])
+@pytest.mark.parametrize("model_type", with_more(["mistral"], "llama", None))
 def test_a_large_vocabulary_keeps_its_pattern_beside_a_mistral_model(model_type, large, caplog):
     tokenizer, folder = large
     (folder / "config.json").unlink(missing_ok=True)

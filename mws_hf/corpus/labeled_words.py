@@ -258,12 +258,13 @@ def _parsed_entry(entry: Any) -> tuple[str, tuple[Morphs, ...]]:
     """
     if isinstance(entry, GoldWord):
         entry = (entry.word, entry.segmentations)
-    if not isinstance(entry, tuple | list) or len(entry) != 2 or not isinstance(entry[0], str):
+    pair = tuple(entry) if isinstance(entry, tuple | list) and len(entry) == 2 else (None, None)
+    if not (isinstance(pair[0], str) and isinstance(pair[1], Iterable)):
         raise MwSError(f"{quoted(entry)} is not a pair of a word and its morphs; give ('unlocks', 'un lock s')")
-    word, analysis = entry
+    word, analysis = pair
     if isinstance(analysis, str):
         return word, spelled(word, split_alternatives(word, analysis))
-    parts = list(analysis) if isinstance(analysis, Iterable) else []
+    parts = list(analysis)
     nested = parts if parts and not isinstance(parts[0], str) else [parts]
     alternatives = [list(part) if isinstance(part, Iterable) else [part] for part in nested]
     if not all(isinstance(morph, str) for morphs in alternatives for morph in morphs):

@@ -302,6 +302,12 @@ def test_an_array_of_words_is_not_labels():
         MwSTrainer(labels=np.array(["unlocks", "relocks"]))
 
 
+@pytest.mark.parametrize("labels", [{"unlocks": None}, [("unlocks", float("nan"))], [("unlocks", 3)]])
+def test_a_word_without_a_segmentation_is_not_a_pair(labels: object):
+    with pytest.raises(MwSError, match=r"labels, entry 1: .*unlocks.* is not a pair of a word and its morphs; give"):
+        MwSTrainer(labels=labels)
+
+
 def test_files_and_commands_accept_labels_by_group(tmp_path: Path, mixture: dict[str, WordCounts]):
     """Labels by group are in the metadata and in the output by group, and evaluation leaves their words out."""
     words = sorted(LANGUAGE)

@@ -395,7 +395,6 @@ PEAK = """
 import sys
 from pathlib import Path
 from mws_hf.corpus.counting import merge_files
-from tests.examples import examples, thorough
 files = sorted(Path(sys.argv[1]).glob("*.parquet"))[: int(sys.argv[2])]
 merge_files(files, sys.argv[3], memory_cap=32 << 20, min_count=2)
 status = Path("/proc/self/status").read_text().split()

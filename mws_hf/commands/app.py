@@ -80,6 +80,10 @@ def app(arguments: Sequence[str]) -> None:
     elif name not in COMMANDS:
         from mws_hf.commands.parser import did_you_mean
 
+        if name.startswith("-"):
+            raise MwSError(
+                f"{name}: write options after a command, as in `mws COMMAND {name}`; `mws --help` lists the commands"
+            )
         raise MwSError(f"{name}: no such command{did_you_mean(name, COMMANDS)}; `mws --help` lists all")
     else:
         _run(name, arguments[1:])

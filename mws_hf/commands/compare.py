@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
+import os
+import re
+from argparse import ArgumentTypeError, Namespace
 
 from mws_hf.atomic import output_lock
 from mws_hf.commands.evaluate import check_measured
@@ -10,6 +12,7 @@ from mws_hf.commands.options import INPUTS_OR_COUNTS, add_output, add_scoring, a
 from mws_hf.commands.outputs import aligned, claim_folder, show_written
 from mws_hf.commands.parser import Parser
 from mws_hf.commands.sources import Words
+from mws_hf.errors import MwSError
 from mws_hf.text.phrases import counted
 
 HELP = """
@@ -58,12 +61,21 @@ def add_options(parser: Parser) -> None:
 
 
 def _sizes(text: str) -> list[int]:
+    """Parse sizes between commas; a number with a comma before each three digits (8,192) is an error."""
+    first, _, rest = text.partition(",")
+    if first.isdigit() and int(first) < 256 and re.fullmatch(r"\d{3}(,\d{3})*", rest):
+        raise ArgumentTypeError(f"{text!r} would be several sizes; write {text.replace(',', '')} without commas")
     return [parse_size(size) for size in text.split(",") if size.strip()]
 
 
 def run(given: Namespace) -> None:
     """Train and score the systems, and write the output folder."""
     gold, text, bits, output = given.gold, given.text, given.bits, given.output
+    from mws_hf.compare.systems import BASELINE_SYSTEMS, MWS_SYSTEMS
+
+    for name in given.corpus:
+        if not os.path.exists(name) and name.partition(":")[0] in ("bpe", *MWS_SYSTEMS, *BASELINE_SYSTEMS):
+            raise MwSError(f"{name}: is a system and not a file; write the systems with commas: --systems mws,{name}")
     check_measured(gold, [text], bits, needed="compare by")
     sizes = sorted({size for sizes in given.vocab_size for size in sizes})
     claim_folder(output, given.corpus, gold, text, bits, force=given.force, results=("results.*", "picture.png"))

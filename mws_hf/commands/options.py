@@ -114,11 +114,16 @@ def add_writing(parser: Parser) -> None:
 
 
 _NUMBER = re.compile(r"((?:\d[\d_]*\.?\d*|\.\d+)(?:E\d\d?)?) ?([KMGT]?)")
+_POINT_WITHOUT_UNIT = re.compile(r"[\d_.]*\.[\d_]*")  # 16.000 is sixteen thousand in many countries
 
 
 def _number(text: str, unit: int) -> Decimal:
-    """Parse a number and a letter (K, M, G, T) for a power of `unit`; return 0 if the text has another form."""
-    found = _NUMBER.fullmatch(text.strip().upper())
+    """Parse a number and a letter (K, M, G, T) for a power of `unit`; return 0 if the text has another form.
+
+    A decimal point needs a letter or an exponent after the number, so that 16.000 is never read as 16.
+    """
+    text = text.strip().upper()
+    found = None if _POINT_WITHOUT_UNIT.fullmatch(text) else _NUMBER.fullmatch(text)
     return Decimal(found[1].replace("_", "")) * unit ** " KMGT".index(found[2] or " ") if found else Decimal(0)
 
 
@@ -133,7 +138,9 @@ def parse_size(text: str) -> int:
     """
     size = _number(text, 1000)
     if size < 1 or size != int(size):
-        raise ArgumentTypeError(f"{text!r} is not a whole number above 0; write it as 32000 or 32k")
+        raise ArgumentTypeError(
+            f"{text!r} is not a whole number above 0; write it without separators, as 32000, or as 32k"
+        )
     return int(size)
 
 

@@ -73,6 +73,8 @@ class Parser(argparse.ArgumentParser):
             first = rest.split()[0]
             first = first.partition("=")[0] if first.startswith("-") else first
             alike = did_you_mean(first, self._option_string_actions)
+            if first in ("--model", "--tokenizer") and any(each.dest == "tokenizer" for each in self._actions):
+                alike = " (give the tokenizer as the first argument, without an option)"
             raise MwSError(f"{first}: {self.prog} takes no such argument{alike}; `{self.prog} --help` lists all")
         message = message.removeprefix("argument ").replace("invalid int value", "not a whole number")
         raise MwSError(f"{message.replace('invalid float value', 'not a number')}; see `{self.prog} --help`")

@@ -105,6 +105,10 @@ def _expand(name: str) -> list[str]:
     """Return the files that one name or glob stands for."""
     if found := _matching(name):
         return found
+    if os.path.isfile(os.path.join(name, "tokenizer.json")):
+        raise MwSError(
+            f"{name}: is a folder with a tokenizer, but text is needed here; check the order of the arguments"
+        )
     if os.path.isdir(name):
         raise MwSError(f"{name}: is a folder; give a glob of its files, such as '{_glob_of(name)}'")
     raise MwSError(f"{name}: {'no file matches this glob' if glob.has_magic(name) else why_missing(name)}")

@@ -204,7 +204,7 @@ def check_known_name(name: str | os.PathLike[str]) -> None:
     """Raise MissingTokenizerError for a name that is neither a path nor the name of a repository on the Hub."""
     if os.path.exists(name) or is_repository(str(name)):
         return
-    ours = f"; tokenizers of this project: {', '.join(pretrained_rows())}" if str(name).startswith("mws-") else ""
+    ours = f"; pretrained tokenizers: {', '.join(pretrained_rows())}" if str(name).startswith("mws-") else ""
     raise MissingTokenizerError(
         f"{name}: no such folder{_did_you_mean(str(name))}; give one written by save_pretrained or `mws train`, or "
         f"a Hub name of the form user/repo{ours}"

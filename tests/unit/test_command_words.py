@@ -44,7 +44,7 @@ def test_sizes_are_written_as_people_do(text: Path, tmp_path: Path):
     assert code == 0 and json.loads(said)["vocab_size"] == 350
     code, said, error = mws("extend", tmp_path / "t", text, "--add", "0.002k", "-o", tmp_path / "more", "--json", "-q")
     assert code == 0 and len(json.loads((tmp_path / "more/tokenizer.json").read_text())["model"]["vocab"]) == 352, error
-    for wrong in ("8q", "0", "1.5", "-3", "many", ""):
+    for wrong in ("8q", "0", "1.5", "-3", "many", "", "8.000", "32.000"):
         for command in (
             ["train", text, "--vocab-size", wrong],
             ["compare", text, "--text", text, "--vocab-size", wrong],
@@ -119,6 +119,37 @@ def test_missing_and_mistyped_arguments_are_reported_with_a_suggestion():
 def test_no_suggestion_is_made_for_an_option_that_is_not_similar_to_any(command: str):
     code, said, error = mws(*command.split(), "-o", "z")
     assert (code, said) == (2, "") and "takes no such argument; `mws" in error, error
+
+
+@pytest.mark.parametrize(
+    ("command", "says"),
+    [
+        ("extend x y --add 16.000", "'16.000' is not a whole number above 0; write it without separators"),
+        ("trim x --text y --keep-size 64.000", "'64.000' is not a whole number above 0"),
+        ("count y --memory-cap 500.000", "'500.000' is not a number of bytes above 0"),
+        ("compare y --vocab-size 8,192", "'8,192' would be several sizes; write 8192 without commas"),
+        ("compare bpe wordpiece --text y --vocab-size 4k", "bpe: is a system and not a file; write the systems with"),
+        ("segment kitap --model x", "give the tokenizer as the first argument, without an option"),
+    ],
+)
+def test_common_slips_get_advice_that_fits(tmp_path: Path, command: str, says: str):
+    code, said, error = mws(*command.split(), *([] if command.startswith("segment") else ["-o", tmp_path / "z"]))
+    assert (code, said) == (2, "") and says in error, error
+    assert not (tmp_path / "z").exists()
+
+
+@pytest.mark.parametrize("option", ["--output", "-q"])
+def test_an_option_before_the_command_is_not_called_a_command(option: str):
+    code, said, error = mws(option, "train", "x")
+    assert (code, said) == (2, "") and f"{option}: write options after a command" in error, error
+
+
+@pytest.mark.parametrize("command", ["encode y {} -o z", "train {} -o z"])
+def test_a_tokenizer_in_the_place_of_text_is_called_a_tokenizer(text: Path, tmp_path: Path, command: str):
+    (tmp_path / "t").mkdir()
+    (tmp_path / "t/tokenizer.json").write_text("{}", encoding="utf-8")
+    code, _, error = mws(*command.replace("y", str(text)).format(tmp_path / "t").split())
+    assert code == 2 and "is a folder with a tokenizer, but text is needed here" in error, error
 
 
 @pytest.mark.parametrize("written", ["3e8", "300 MB", "0.3 gib", "300_000K"])

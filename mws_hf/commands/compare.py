@@ -70,9 +70,9 @@ def _sizes(text: str) -> list[int]:
 
 def run(given: Namespace) -> None:
     """Train and score the systems, and write the output folder."""
-    gold, text, bits, output = given.gold, given.text, given.bits, given.output
     from mws_hf.compare.systems import BASELINE_SYSTEMS, MWS_SYSTEMS
 
+    gold, text, bits, output = given.gold, given.text, given.bits, given.output
     for name in given.corpus:
         if not os.path.exists(name) and name.partition(":")[0] in ("bpe", *MWS_SYSTEMS, *BASELINE_SYSTEMS):
             raise MwSError(f"{name}: is a system and not a file; write the systems with commas: --systems mws,{name}")

@@ -89,7 +89,7 @@ def show_faults(output: Path, left_behind: Sequence[str] = ()) -> None:
 
     for finding in check(output).findings:
         if finding.level == "error":
-            print(printable(f"left to do ({finding.trap}): {finding.message}"), file=sys.stderr)
+            print(printable(f"left to do: {finding.message}"), file=sys.stderr)
     if left_behind:
         note(f"these were not copied, because they contain only the old vocabulary: {', '.join(left_behind)}")
 

@@ -32,7 +32,7 @@ class Finding(NamedTuple):
     message: str
 
 
-REPAIR = "mws check --repair"
+REPAIR = "`mws check DIR --repair`"
 """The command that repairs a folder, for messages."""
 _IN_TEMPLATES = regex.compile(r"""<\|[^\s<>|{}+~'"]+\|>""")
 """Special tokens as chat templates write them, without those that a template puts together, as `<|{{ role }}|>`."""

@@ -213,7 +213,8 @@ def read_shards(directory: Path) -> tuple[dict[str, str], dict[str, dict[str, Te
     name = weights_file(directory)
     if name is None:
         raise MwSError(
-            f"{directory}: no {SINGLE_WEIGHTS} and no {WEIGHTS_INDEX}; save the model with save_pretrained first"
+            f"{directory}: no {SINGLE_WEIGHTS} and no {WEIGHTS_INDEX}, so it has no weights of a model; give a "
+            "folder that save_pretrained of the model wrote"
         )
     file = file_inside(directory, name)
     if file.suffix != ".json":

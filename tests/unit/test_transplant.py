@@ -545,7 +545,8 @@ def test_the_command(folder, tmp_path):
     assert AutoModelForCausalLM.from_pretrained(tmp_path / "new").config.vocab_size == N_OLD + N_NEW
     for arguments, message in (
         ([directory, folder / "larger", "-o", directory], "overwritten"),
-        ([folder / "base", folder / "larger", "-o", tmp_path / "x"], "no model.safetensors"),
+        ([folder / "base", folder / "larger", "-o", tmp_path / "x"], "so it has no weights of a model"),
+        ([folder / "larger", directory, "-o", tmp_path / "x"], "so it has no weights of a model"),
         ([directory, folder / "nothing", "-o", tmp_path / "x"], "no such folder"),
         ([directory, folder / "larger", "-o", tmp_path / "x", "--init", "magic"], "invalid choice: 'magic'"),
     ):

@@ -70,11 +70,11 @@ def _sizes(text: str) -> list[int]:
 
 def run(given: Namespace) -> None:
     """Train and score the systems, and write the output folder."""
-    from mws_hf.compare.systems import BASELINE_SYSTEMS, MWS_SYSTEMS
+    from mws_hf.compare.systems import is_system
 
     gold, text, bits, output = given.gold, given.text, given.bits, given.output
     for name in given.corpus:
-        if not os.path.exists(name) and name.partition(":")[0] in ("bpe", *MWS_SYSTEMS, *BASELINE_SYSTEMS):
+        if is_system(name) and not os.path.exists(name):
             raise MwSError(f"{name}: is a system and not a file; write the systems with commas: --systems mws,{name}")
     check_measured(gold, [text], bits, needed="compare by")
     sizes = sorted({size for sizes in given.vocab_size for size in sizes})

@@ -70,6 +70,16 @@ class SystemSpec:
         return self.baseline is None or self.baseline.installed
 
 
+def is_system(name: str) -> bool:
+    """Return whether `parse_systems` knows a name, with or without a weighting.
+
+    >>> is_system("bpe"), is_system("wordpiece:types"), is_system("corpus.txt")
+    (True, True, False)
+    """
+    base, _, _ = name.partition(":")
+    return base == "bpe" or base in MWS_SYSTEMS or base in BASELINE_SYSTEMS
+
+
 def parse_systems(names: Iterable[str]) -> list[SystemSpec]:
     """Parse names of systems; each string contains one or more of them, separated by commas.
 
@@ -86,11 +96,11 @@ def parse_systems(names: Iterable[str]) -> list[SystemSpec]:
     parts = [part.strip() for name in each_text(names, "names") for part in name.split(",")]
     for given in filter(None, parts):
         name, _, words = given.partition(":")
-        name = "bpe-byte" if name == "bpe" else name
-        if name not in MWS_SYSTEMS and name not in BASELINE_SYSTEMS:
+        if not is_system(name):
             raise MwSError(f"{name!r} is not a system; choose from {', '.join((*MWS_SYSTEMS, *BASELINE_SYSTEMS))}")
         if words not in ("", "types", "text"):
             raise MwSError(f"system {given!r}: write 'types' (each word once) or 'text' (by frequency) after the colon")
+        name = "bpe-byte" if name == "bpe" else name
         usual: Weighting = "types" if name in MWS_SYSTEMS or name.startswith("morfessor") else "text"
         spec = SystemSpec(name, cast("Weighting", words or usual))
         if spec not in specs:

@@ -88,6 +88,7 @@ def compare(
             system is not installed; no system could be trained; or a tokenizer of an earlier run is damaged.
 
     >>> import tempfile
+    >>> from mws_hf.compare.systems import parse_systems
     >>> counts, systems = {" кот": 3, " кота": 2}, parse_systems(["characters", "bpe-character"])
     >>> result = compare(counts, [], [270], tempfile.mkdtemp(), systems=systems, text=["кот видит кота"])
     >>> [(row["system"], round(row["text"]["fertility"], 2)) for row in result.tokenizers]

@@ -36,7 +36,6 @@ from mws_hf.learn.uppercase import with_uppercase
 from mws_hf.learn.words import CodePoints, SymbolCorpus, count_points, letters_with_marker
 from mws_hf.text.capitals import MARKER, steps_of
 from mws_hf.text.pattern import split
-from mws_hf.text.phrases import code_points
 from mws_hf.text.symbols import BYTE_TOKENS, character_merges
 from mws_hf.tokenizer.backend import build_backend, tokenizer_tables
 from mws_hf.tokenizer.merging import merges_for
@@ -262,7 +261,7 @@ def _check_required(required: Sequence[str], counts: WordCounts, apart: Apart) -
             changed, why = normalize(token), "normalization changes it to"
             if counts.splitter.marks_capitals and MARKER not in token and MARKER in changed:
                 changed, why = changed.replace(MARKER, ""), "a marker stands for its capital, before"
-            raise MwSError(f"{token!r} cannot become a token: {why} {changed!r} ({code_points(changed)}); give that")
+            raise MwSError(f"{token!r} cannot become a token: {why} {changed!r}; give that")
         parts = split(token, counts.pattern)
         if len(parts) != 1:
             raise MwSError(

@@ -65,7 +65,7 @@ def transplant(
     >>> from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
     >>> from mws_hf.tokenizer.backend import base_vocab, build_backend
     >>> def tokenizer(*merges):
-    ...     return PreTrainedTokenizerFast(tokenizer_object=buildbackend_of(base_vocab([], "ab", merges), merges))
+    ...     return PreTrainedTokenizerFast(tokenizer_object=build_backend(base_vocab([], "ab", merges), merges))
     >>> sizes = {"hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1}
     >>> config = LlamaConfig(vocab_size=258, num_key_value_heads=1, **sizes)
     >>> model, report = transplant(LlamaForCausalLM(config), tokenizer(), tokenizer(("a", "b")))

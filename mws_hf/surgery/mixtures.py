@@ -78,7 +78,7 @@ class Spelling:
 
         >>> from mws_hf.tokenizer.backend import base_vocab, build_backend
         >>> merges = [("a", "b")]
-        >>> spelling = Spelling(buildbackend_of(base_vocab([], "abc", merges), merges))
+        >>> spelling = Spelling(build_backend(base_vocab([], "abc", merges), merges))
         >>> [spelling.backend.id_to_token(index) for index in spelling.spell("abcж".encode())]
         ['ab', 'c', '<0xD0>', '<0xB6>']
         >>> spelling.spell("ж".encode()[:1]) == [0xD0]

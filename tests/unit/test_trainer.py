@@ -475,7 +475,7 @@ def test_characters_and_pairs_are_kept_apart():
     [
         ({"required": ["two words"]}, r"the pattern splits it \(two\| words\)"),
         ({"required": ["it'll"], "keep_apart": ["'"]}, "keep_apart separates characters"),
-        ({"required": ["é"], "normalization": "nfd"}, r"normalization changes it to .* \(U\+0065 U\+0301\)"),
+        ({"required": ["é"], "normalization": "nfd"}, "normalization changes it to"),
         ({"keep_apart": ["s", "é"], "normalization": "nfd"}, r"'é' cannot be kept apart.* \(U\+0065 U\+0301\)"),
         ({"keep_apart": ["e\u0301"], "normalization": "nfc", "capitals": "marker"}, r"\(U\+00E9\); leave it out"),
         ({"required": "XQZ"}, "give a list"),

@@ -103,9 +103,12 @@ def run(*command: str | Path) -> None:
 
 
 def install(extra: str) -> None:
-    """Create the environment if it does not exist, and install the project in it in editable mode."""
+    """Create the environment if it does not exist, and install the project in it in editable mode.
+
+    Python compiles the modules that are imported; to compile all modules of all libraries takes a minute.
+    """
     python = make_environment(ENVIRONMENT)
-    run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-e", f".{extra}")
+    run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile", "-e", f".{extra}")
 
 
 def demo() -> None:

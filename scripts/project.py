@@ -94,6 +94,9 @@ Of the lines with `pip install`, it runs those whose folder or wheel exists.
 """
 
 
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # with it, thousands of processes would each compile all they import
+
+
 def run(*command: str | Path) -> None:
     """Run a command in the project's root; if it fails, exit with its exit code."""
     print("+", *command, file=sys.stderr, flush=True)
@@ -105,7 +108,8 @@ def run(*command: str | Path) -> None:
 def install(extra: str) -> None:
     """Create the environment if it does not exist, and install the project in it in editable mode.
 
-    Python compiles the modules that are imported; to compile all modules of all libraries takes a minute.
+    To compile all modules of all libraries takes a minute. Python compiles those that are imported, and keeps them,
+    because processes of this script do not inherit PYTHONDONTWRITEBYTECODE.
     """
     python = make_environment(ENVIRONMENT)
     run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile", "-e", f".{extra}")

@@ -94,9 +94,6 @@ Of the lines with `pip install`, it runs those whose folder or wheel exists.
 """
 
 
-os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # with it, thousands of processes would each compile all they import
-
-
 def run(*command: str | Path) -> None:
     """Run a command in the project's root; if it fails, exit with its exit code."""
     print("+", *command, file=sys.stderr, flush=True)
@@ -259,6 +256,7 @@ def lowest() -> None:
 
 
 if __name__ == "__main__":
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # with it, each process of a job would compile all that it imports
     jobs = {"demo": demo, "site": site, "test": test, "test-all": test_all, "lowest": lowest}
     if len(sys.argv) in (2, 3) and sys.argv[1] == "try-wheel":
         try_wheel(*sys.argv[2:])

@@ -77,13 +77,13 @@ def app(arguments: Sequence[str]) -> None:
         print(f"mws_hf {mws_hf.__version__}")
     elif name in ("--help", "-h"):
         print(_LIST.format(commands="\n".join(f"  {command:<12} {line}" for command, line in COMMANDS.items())))
+    elif name.startswith("-"):
+        raise MwSError(
+            f"{name}: write options after a command, as in `mws COMMAND {name}`; `mws --help` lists the commands"
+        )
     elif name not in COMMANDS:
         from mws_hf.commands.parser import did_you_mean
 
-        if name.startswith("-"):
-            raise MwSError(
-                f"{name}: write options after a command, as in `mws COMMAND {name}`; `mws --help` lists the commands"
-            )
         raise MwSError(f"{name}: no such command{did_you_mean(name, COMMANDS)}; `mws --help` lists all")
     else:
         _run(name, arguments[1:])

@@ -68,14 +68,20 @@ def _sizes(text: str) -> list[int]:
     return [parse_size(size) for size in text.split(",") if size.strip()]
 
 
+def _check_no_systems(missing: list[str]) -> None:
+    """Raise MwSError if a missing file has the name of a system, as in ``--systems mws bpe`` without a comma."""
+    if not missing:
+        return
+    from mws_hf.compare.systems import is_system  # here, because it imports all baselines
+
+    if name := next(filter(is_system, missing), None):
+        raise MwSError(f"{name}: is a system and not a file; write the systems with commas: --systems mws,{name}")
+
+
 def run(given: Namespace) -> None:
     """Train and score the systems, and write the output folder."""
-    from mws_hf.compare.systems import is_system
-
     gold, text, bits, output = given.gold, given.text, given.bits, given.output
-    for name in given.corpus:
-        if is_system(name) and not os.path.exists(name):
-            raise MwSError(f"{name}: is a system and not a file; write the systems with commas: --systems mws,{name}")
+    _check_no_systems([name for name in given.corpus if not os.path.exists(name)])
     check_measured(gold, [text], bits, needed="compare by")
     sizes = sorted({size for sizes in given.vocab_size for size in sizes})
     claim_folder(output, given.corpus, gold, text, bits, force=given.force, results=("results.*", "picture.png"))

@@ -113,17 +113,13 @@ def add_writing(parser: Parser) -> None:
     add_json(parser.output)
 
 
-_NUMBER = re.compile(r"((?:\d[\d_]*\.?\d*|\.\d+)(?:E\d\d?)?) ?([KMGT]?)")
-_POINT_WITHOUT_UNIT = re.compile(r"[\d_.]*\.[\d_]*")  # 16.000 is sixteen thousand in many countries
+_NUMBER = re.compile(r"(?![\d_]*\.\d*$)((?:\d[\d_]*\.?\d*|\.\d+)(?:E\d\d?)?) ?([KMGT]?)")
+"""A number in capitals. A point needs a letter after the number: 16.000 is sixteen thousand in many countries."""
 
 
 def _number(text: str, unit: int) -> Decimal:
-    """Parse a number and a letter (K, M, G, T) for a power of `unit`; return 0 if the text has another form.
-
-    A decimal point needs a letter or an exponent after the number, so that 16.000 is never read as 16.
-    """
-    text = text.strip().upper()
-    found = None if _POINT_WITHOUT_UNIT.fullmatch(text) else _NUMBER.fullmatch(text)
+    """Parse a number and a letter (K, M, G, T) for a power of `unit`; return 0 if the text has another form."""
+    found = _NUMBER.fullmatch(text.strip().upper())
     return Decimal(found[1].replace("_", "")) * unit ** " KMGT".index(found[2] or " ") if found else Decimal(0)
 
 

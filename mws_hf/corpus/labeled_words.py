@@ -258,10 +258,10 @@ def _parsed_entry(entry: Any) -> tuple[str, tuple[Morphs, ...]]:
     """
     if isinstance(entry, GoldWord):
         entry = (entry.word, entry.segmentations)
-    pair = tuple(entry) if isinstance(entry, tuple | list) and len(entry) == 2 else (None, None)
-    if not (isinstance(pair[0], str) and isinstance(pair[1], Iterable)):
+    is_pair = isinstance(entry, tuple | list) and len(entry) == 2
+    if not (is_pair and isinstance(entry[0], str) and isinstance(entry[1], Iterable)):
         raise MwSError(f"{quoted(entry)} is not a pair of a word and its morphs; give ('unlocks', 'un lock s')")
-    word, analysis = pair
+    word, analysis = entry
     if isinstance(analysis, str):
         return word, spelled(word, split_alternatives(word, analysis))
     parts = list(analysis)

@@ -9,7 +9,6 @@ import logging
 import os
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from tokenizers import Tokenizer
@@ -18,6 +17,7 @@ from mws_hf.corpus.counts import WordCounts
 from mws_hf.corpus.word_list import as_word_counts
 from mws_hf.errors import MwSError
 from mws_hf.kernels import Longs
+from mws_hf.learn.limits import Apart
 from mws_hf.learn.setting_rules import Range, check_names, check_range, descriptions_of
 from mws_hf.learn.settings import read_settings
 from mws_hf.surgery.base import Base, IdMap, Rewritten, open_base
@@ -172,7 +172,8 @@ def extend(
             "fit its text; count the text again without --capitals"
         )
     chosen = read_settings(ExtensionSettings, **settings)
-    chosen.apart.check_normalized(partial(_normalized, base))
+    if chosen.keep_apart:
+        _check_kept_apart(base, chosen.apart)
     strings, guard = check_strings(base, required), protect(base, protected)
     learned = learn_tokens(base, counts, n_tokens, chosen, guard, show_progress)
     learned = with_strings(base, learned, strings, n_tokens) if strings else learned
@@ -186,9 +187,10 @@ def extend(
     return append_tokens(base, learned, retired)
 
 
-def _normalized(base: Base, text: str) -> str:
-    """Normalize a text as the tokenizer does, but without a marker for capitals."""
-    return restore_capitals("".join(pre_tokens(base, base.pipeline(), text)), Spec(base.spec).capitals)
+def _check_kept_apart(base: Base, apart: Apart) -> None:
+    """Raise MwSError for an entry that the tokenizer normalizes to another text; a marker for capitals is no change."""
+    pipeline, capitals = base.pipeline(), Spec(base.spec).capitals
+    apart.check_normalized(lambda entry: restore_capitals("".join(pre_tokens(base, pipeline, entry)), capitals))
 
 
 def words_among(base: Base, tokens: Iterable[str]) -> list[str]:

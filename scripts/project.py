@@ -202,12 +202,13 @@ def make_environment(folder: Path) -> Path:
 
 
 def run_page(page: str, folder: Path, environment: Path) -> None:
-    """Run the blocks of a page in a folder and an environment."""
+    """Run the blocks of a page in a folder and an environment, where pip does not compile what it installs."""
     print("+", page, "in", folder, file=sys.stderr, flush=True)
     python = make_environment(environment)
     search = os.pathsep.join([str(python.parent), os.environ["PATH"]])
-    settings = {"PATH": search, "PYTHONUTF8": "1", "HF_HUB_OFFLINE": "1", "PIP_QUIET": "1"}
-    variables = {**os.environ, **settings, "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+    settings = {"PATH": search, "PYTHONUTF8": "1", "HF_HUB_OFFLINE": "1"}
+    of_pip = {"PIP_QUIET": "1", "PIP_COMPILE": "0", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+    variables = {**os.environ, **settings, **of_pip}
     variables.pop("PYTHONPATH", None)
     code = subprocess.call([python, "-c", BLOCKS, ROOT / page, BLOCKS, "0"], cwd=folder, env=variables)
     if code:

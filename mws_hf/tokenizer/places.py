@@ -98,9 +98,14 @@ def _unpacked(name: str) -> Path:
 
 
 def _did_you_mean(name: str) -> str:
-    """Return a suggestion of a pretrained tokenizer with a similar name for a message, or ""."""
+    """Return a suggestion of a pretrained tokenizer with a similar name for a message, or "".
+
+    The languages have to begin with the same letter, so that ``mws-turkish-32k`` is not taken for ``mws-uk-32k``.
+    """
     last = Path(name).name.lower()
-    near = nearest(last, pretrained_rows()) if len(last) > 3 else None
+    initial = last.partition("-")[2][:1] if last.startswith("mws-") else ""
+    names = [row for row in pretrained_rows() if row.partition("-")[2].startswith(initial)]
+    near = nearest(last, names) if len(last) > 3 else None
     return f" (did you mean {near!r}?)" if near else ""
 
 

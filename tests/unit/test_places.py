@@ -43,7 +43,14 @@ def test_a_folder_of_that_name_comes_first(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("given", "meant"), [("mws-tr-32", "mws-tr-32k"), ("mws_fi_16k", "mws-fi-16k"), ("MWS-HU-32K", "mws-hu-32k")]
+    ("given", "meant"),
+    [
+        ("mws-tr-32", "mws-tr-32k"),
+        ("mws_fi_16k", "mws-fi-16k"),
+        ("MWS-HU-32K", "mws-hu-32k"),
+        ("mws-turkish-32k", "mws-tr-32k"),  # mws-uk-32k is spelled more similarly
+        ("ru-32k", "mws-ru-32k"),
+    ],
 )
 def test_for_a_mistyped_name_the_most_similar_one_is_suggested(given, meant):
     hint = f"did you mean '{meant}'?"
@@ -55,7 +62,7 @@ def test_for_a_mistyped_name_the_most_similar_one_is_suggested(given, meant):
         assert hint in mws(*command).stderr
 
 
-@pytest.mark.parametrize("given", ["tok", "k", "out/russian", "./mistyped"])
+@pytest.mark.parametrize("given", ["tok", "k", "out/russian", "./mistyped", "mws-german-32k"])
 def test_no_name_is_proposed_if_none_is_similar(given):
     assert "did you mean" not in mws("check", given).stderr
 

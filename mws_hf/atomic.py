@@ -32,7 +32,7 @@ LOCK_TIMEOUT_SECONDS = 60.0
 """How long saving waits for another run that saves to the same folder, such as another process of a training."""
 
 MAX_NAME_BYTES = 150
-"""The most bytes of a name that are repeated in the name of a hidden file, because file systems allow only 255."""
+"""Maximum number of bytes of a name that the name of a hidden file repeats, because file systems allow only 255."""
 
 _IN_USE = "in-use.lock"
 """The file in a temporary folder that its process locks."""

@@ -143,8 +143,8 @@ class MwSTrainer(Settings):
                 ``"text"``.
             group_column: column of a table or dataset that names the group of each row; use it instead of a dict.
             **reader_options: `encoding` and `errors` for files, `length` (the number of texts, for the progress bar)
-                for iterables, and for both `workers` (the number of threads) and `memory_cap` (the most bytes that the
-                tables of counts may take before they are moved to disk).
+                for iterables, and for both `workers` (the number of threads) and `memory_cap` (the size in bytes above
+                which the tables of counts are moved to disk).
 
         Returns:
             The trained tokenizer. Its `training` attribute contains the settings. Save it with `save_pretrained`.
@@ -177,8 +177,8 @@ class MwSTrainer(Settings):
             iterator: strings, batches of strings, a dataset, or a table or a column of one.
             length: number of texts, which only the progress bar uses.
             column: column of a dataset or table, or field of records, that contains the text. By default ``"text"``.
-            **options: `workers` (the number of threads) and `memory_cap` (the most bytes that the tables of counts may
-                take before they are moved to disk).
+            **options: `workers` (the number of threads) and `memory_cap` (the size in bytes above which the tables of
+                counts are moved to disk).
 
         Returns:
             The trained tokenizer.

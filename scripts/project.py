@@ -105,8 +105,9 @@ def run(*command: str | Path) -> None:
 def install(extra: str) -> None:
     """Create the environment if it does not exist, and install the project in it in editable mode.
 
-    To compile all modules of all libraries takes a minute. Python compiles those that are imported, and keeps them,
-    because processes of this script do not inherit PYTHONDONTWRITEBYTECODE.
+    pip does not compile the modules of the libraries (``--no-compile``), which would take a minute. Python compiles a
+    module when it is first imported, and caches it, because processes of this script do not inherit
+    PYTHONDONTWRITEBYTECODE.
     """
     python = make_environment(ENVIRONMENT)
     run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile", "-e", f".{extra}")

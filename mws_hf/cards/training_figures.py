@@ -24,7 +24,7 @@ from mws_hf.tokenizer.spec import Spec, for_counted_words
 _RARE_BELOW_USES = 5
 _N_SAMPLE_WORDS = 8
 _MOST_SAMPLED = 20_000
-"""The most words from which sample words are chosen, because creating a million strings would take a second."""
+"""Maximum number of words from which sample words are chosen; creating a million strings would take a second."""
 
 
 def training_facts(backend: Tokenizer, counts: WordCounts, weights: Mapping[str, float]) -> dict[str, Any]:

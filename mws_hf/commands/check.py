@@ -86,7 +86,7 @@ def _report_lines(report: Report) -> Iterator[str]:
     for finding in report.findings:
         yield f"{finding.level}: {finding.message}"
     if report.clients:
-        yield "the same tokenizer in each program:"
+        yield "how each program reads it:"
     for fact in report.clients:
         remark = f" ({fact.remark})" if fact.remark else ""
         yield f"  {fact.client}: {_VERDICTS[fact.verdict]}{remark}"

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 HELP = """
 Encode a corpus to token ids in memory-mapped files, which `datasets.load_from_disk` and `mws_hf.EncodedCorpus` read.
 
-If a run is interrupted, run the same command again to resume it. With --force, a corpus of another tokenizer, text or
-setting in the output folder is encoded again. A run that fails leaves a finished corpus unchanged.
+If a run is interrupted, run the same command again to resume it. With --force, a corpus in the output folder that has a
+different tokenizer, text or setting is replaced. A run that fails leaves a finished corpus unchanged.
 
 For example:
 

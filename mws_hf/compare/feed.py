@@ -17,9 +17,9 @@ from mws_hf.corpus.counts import WordCounts
 
 UNKNOWN = "[UNK]"
 _TEXT_CHARACTERS = 20_000
-"""About how many characters each text has that a trainer gets."""
+"""Approximate number of characters in each text that is passed to a trainer."""
 _MAX_RUNNING_WORDS = 2_000_000
-"""The most running words that one training gets, unless there are many distinct words; they take about two seconds."""
+"""Maximum number of running words in one training, unless there are many distinct words; they take about 2 s."""
 logger = logging.getLogger(__name__)
 
 

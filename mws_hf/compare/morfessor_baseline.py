@@ -30,9 +30,9 @@ from mws_hf.errors import MwSError, needed
 from mws_hf.tokenizer.foreign import morfessor_segments
 
 MAX_TYPES = 30_000
-"""The most distinct words that Morfessor learns from."""
+"""Maximum number of distinct words that Morfessor learns from."""
 MAX_WORD_CHARACTERS = 100
-"""The most characters of a word that Morfessor learns from, because its search is quadratic in them."""
+"""Maximum length in characters of a word that Morfessor learns from; the time of its search is quadratic in it."""
 
 
 class MorfessorModel:

@@ -26,7 +26,7 @@ from mws_hf.kernels import Longs, Mask
 PREFIX = "##"
 RESERVED = ("[PAD]", UNKNOWN, "[START]", "[END]")
 MAX_TOKEN_CHARACTERS = 50
-"""The most characters of a token in top-down training."""
+"""Maximum length of a token in characters, in top-down training."""
 _PASSES = 4
 """Counting passes; from the second on, only substrings that start where a token of the last vocabulary starts count."""
 _BERT = pre_tokenizers.BertPreTokenizer()

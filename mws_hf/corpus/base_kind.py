@@ -65,7 +65,7 @@ class Kind(ABC):
 
         Args:
             advance: called while reading, for a progress bar (see `is_stored`).
-            size: the least number of characters in an array, if the documents are read one by one and not in batches.
+            size: minimum number of characters in an array, if the documents are read one by one and not in batches.
         """
 
     def groups(self, group_column: str, advance: Advance | None) -> Iterator[GroupBatch]:

@@ -65,12 +65,12 @@ BLOCK_BYTES = 1 << 19
 PADDING = WINDOW + 8
 """The number of bytes that kernels may read after the text of a padded block, because they read several at a time."""
 MAX_UNDIVIDED_BYTES = 10_000_000
-"""The most bytes of a document without a position where it can be divided; they could all be a single pre-token."""
+"""Maximum number of bytes in a row without a division point; they could all be a single pre-token."""
 MAX_BYTES_WITHOUT_KERNELS = 1 << 19
 """Bytes of text up to which loading the kernels would take longer than encoding without them."""
-_NEAR_BYTES = 1 << 10  # at the end of a block, where a division point is searched first
-_PIECE_BYTES = 4 << 20  # of a file that is read as a whole
-_FIRST_BYTES = 1 << 16  # that are read before a buffer for a whole block is made
+_NEAR_BYTES = 1 << 10  # bytes at the end of a block in which a division point is searched first
+_PIECE_BYTES = 4 << 20  # bytes that are read at once from a file that is one document
+_FIRST_BYTES = 1 << 16  # bytes that are read before a buffer for a whole block is made
 _RETURNS = bytes.maketrans(b"\r", b"\n")
 _RECORD = re.compile(rb'\s*\{\s*"[^"\n]*"\s*:')
 _SPACE = rb"(?:[\t-\r ]|\xc2[\x85\xa0]|\xe1\x9a\x80|\xe2\x80[\x80-\x8a\xa8\xa9\xaf]|\xe2\x81\x9f|\xe3\x80\x80)"
@@ -247,7 +247,7 @@ def text_blocks(
             `LINE_STREAM`. None if each line is a document.
         how: the encoding of the file.
         advance: called with the number of bytes taken from the file as stored.
-        size: the most bytes of a block, unless a document is longer.
+        size: maximum number of bytes in a block, unless a document is longer.
 
     Raises:
         MwSError: the file cannot be read, contains a NUL or bytes that are not in its encoding (except invalid UTF-8),

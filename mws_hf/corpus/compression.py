@@ -14,7 +14,7 @@ from mws_hf.corpus.place import Fault
 
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 """The suffixes of compressed files."""
-_READ_BYTES = 1 << 16  # of a compressed file that are read at once
+_READ_BYTES = 1 << 16  # bytes of a compressed file that are read at once
 _PACKED = {
     b"\x1f\x8b": "gzip",
     **{b"BZh%d%s" % (level, mark): "bz2" for level in range(1, 10) for mark in (b"1AY&SY", b"\x17rE8P\x90")},

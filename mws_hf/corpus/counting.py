@@ -31,7 +31,7 @@ from mws_hf.corpus.token_table import MEMORY_CAP, SMALLEST_TABLE, Shards, TokenT
 from mws_hf.errors import MwSError, check_count
 from mws_hf.kernels.threads import thread_count
 
-_ROWS = 1 << 15  # of a batch that is read from a file of counts
+_ROWS = 1 << 15  # rows of a batch that is read from a file of counts
 
 
 class CountOptions(TypedDict, total=False):
@@ -267,7 +267,7 @@ class GroupTables(dict[str, TokenTable]):
     """The tables of one thread by group; if they need more than their share of memory, all of them are moved to disk.
 
     Args:
-        max_bytes: the most bytes of a table without groups; tables of groups may take half as many in all.
+        max_bytes: maximum size of a table without groups, in bytes; tables of groups may take half of it in all.
         spill: called with a group and its table to move it to disk; the table is emptied afterwards.
         text_bytes: the approximate size of the text, for the first size of a table.
     """

@@ -13,14 +13,14 @@ from typing import NamedTuple
 
 _SAMPLE = 1 << 14
 _MAX_PROPOSALS = 3
-_MIN_LETTER_SHARE = 0.95  # of the characters beyond ASCII, which must be letters of one language
-_MIN_SCORE_SHARE = 0.8  # of the best encoding's score; encodings below it are not proposed
+_MIN_LETTER_SHARE = 0.95  # share of the characters beyond ASCII that must be letters of one language
+_MIN_SCORE_SHARE = 0.8  # share of the best encoding's score below which an encoding is not proposed
 _MIN_FREQUENT_SHARE, _MIN_LETTERS = 0.25, 8
-"""Least share of the letters that must be frequent in the language; texts with few letters are not checked.
+"""Minimum share of the letters that must be frequent in the language; texts with few letters are not checked.
 
 Korean bytes, for example, are Thai letters in another encoding, but rare ones.
 """
-_MIN_ODD_WORD_SHARE = 0.1  # of words with mixed scripts, above which the encoding was probably wrong
+_MIN_ODD_WORD_SHARE = 0.1  # share of words with mixed scripts above which the encoding was probably wrong
 _MIN_ODD_WORDS = 3
 _RUSSIAN, _GREEK = "абвгдеёжзийклмнопрстуфхцчшщъыьэюя", "αβγδεζηθικλμνξοπρσςτυφχψωάέήίόύώϊϋΐΰ"
 _HEBREW, _ARABIC = "".join(map(chr, range(0x5D0, 0x5EB))), "".join(map(chr, range(0x621, 0x653))) + "پچژگکی"

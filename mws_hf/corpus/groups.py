@@ -17,7 +17,7 @@ UNNAMED = ""
 """The name of the only group if the user named no groups."""
 
 MAX_GROUPS = 256
-"""The most groups that can be counted and learned together; more are probably not groups but other values."""
+"""Maximum number of groups that can be counted and learned together; more are probably not groups but other values."""
 _NAME = re.compile(r"\w[\w.+-]{0,63}")
 _MIN_WEIGHT, _MAX_WEIGHT = 1e-3, 1e3
 

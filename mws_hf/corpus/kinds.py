@@ -211,7 +211,7 @@ class _ArrowTable(_Table):
         """Check the names and types of the columns; no row is read."""
         with about(self.place):
             if not os.path.isfile(self.place):
-                raise Fault("is a pipe, which can be read only once and in order, unlike a table; give a file")
+                raise Fault("is a pipe, but a table of this kind cannot be read from start to end; save it as a file")
             head = stored_head(self.place)
             if (packing := packing_of(head)) is not None:
                 raise Fault(f"is a table that was compressed as a whole by {packing}; unpack it first")
@@ -401,12 +401,12 @@ def _advancing(documents: Iterable[str], advance: Advance | None) -> Iterator[st
 
 KINDS: tuple[type[Kind], ...] = (Text, JsonLines, Rows, Parquet, Arrow)
 """The kinds of files that are recognized by their names."""
-_UNPACK = "an archive is not read; unpack it and name the files in it"
+_UNPACK = "archives cannot be read; unpack it, and give the files in it"
 _TO_TEXT = "not text; convert it to .txt first"
-_TO_TABLE = "tables and arrays of this kind are not read; convert it to .parquet first"
+_TO_TABLE = "tables and arrays of this kind cannot be read; convert it to .parquet first"
 _NOT_READ = {
-    ".json": "JSON in one piece is not read; if the file has one record per line, end its name in .jsonl, or else "
-    "convert it, for example with: jq -c '.[]' x.json > x.jsonl",
+    ".json": "a single JSON document cannot be read; if the file has one record per line, rename it to end in .jsonl; "
+    "otherwise convert it, for example with: jq -c '.[]' x.json > x.jsonl",
     **dict.fromkeys((".tar", ".tgz", ".zip", ".7z", ".rar"), _UNPACK),
     **dict.fromkeys((".pdf", ".doc", ".docx", ".odt", ".epub", ".rtf", ".xls", ".xlsx"), _TO_TEXT),
     **dict.fromkeys((".orc", ".avro", ".h5", ".hdf5", ".npy", ".npz", ".pkl", ".tfrecord", ".sqlite"), _TO_TABLE),

@@ -14,7 +14,7 @@ from mws_hf.corpus.kinds import kind_of
 from mws_hf.corpus.octets import stored_head
 from mws_hf.errors import MwSError
 
-_MAX_WARNINGS = 5  # of texts that are used twice
+_MAX_WARNINGS = 5  # warnings about texts that are used twice
 _logger = logging.getLogger(__name__)
 
 

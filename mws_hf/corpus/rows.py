@@ -53,7 +53,8 @@ def check_separator(header: str, *, in_tsv: bool) -> None:
     others = ((mark, name) for mark, name in _SEPARATORS.items() if name != expected)
     found = next((name for mark, name in others if mark in header and f"{mark} " not in header), None)  # or prose
     if found is not None:
-        advice = "end its name in .tsv" if found == "tabs" else "separate them by commas, and end its name in .csv"
+        name = "rename the file to end in"
+        advice = f"{name} .tsv" if found == "tabs" else f"separate the columns by commas, and {name} .csv"
         raise Fault(f"the columns seem to be separated by {found}, not by {expected}; {advice}", 1)
 
 

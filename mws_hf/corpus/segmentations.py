@@ -41,7 +41,7 @@ _Parsed: TypeAlias = tuple[str, list[list[str]]]
 
 _logger = logging.getLogger(__name__)
 MAX_SHOWN_PROBLEMS = 5
-"""The most problems of a file or a list that are shown."""
+"""Maximum number of problems in a file or a list that are shown."""
 
 FORMATS = ("words", "sigmorphon2022", "morphochallenge", "neural", "morphscore", "morphynet")
 CANONICAL = ("sigmorphon2022", "morphynet")

@@ -87,7 +87,7 @@ class Source:
           such as Thai or Chinese), and none looks like a file name; or if one is neither a string nor a path.
         - Any other list is an error.
 
-        Everything else (iterators, datasets, tables) contains texts.
+        Any other value (an iterator, dataset or table) contains texts.
 
         Args:
             given: files or texts, or a dict from group to files or texts.
@@ -142,8 +142,8 @@ class Source:
             lists: word lists.
             lexicon: the language of a lexicon.
             also: other files that the command reads in the same way, which are checked, too.
-            twice: the option or command that reads the texts twice, for the message if counts, standard input or a
-                pipe are given, which cannot be read twice as text; None if texts are read once.
+            twice: the option or command that reads the texts twice, or None if texts are read once. Counts, standard
+                input and pipes cannot be read twice as text, and the error for them contains this name.
 
         Raises:
             MwSError: a file does not exist or cannot be read, or only some of the inputs have a group.
@@ -342,10 +342,10 @@ class Source:
         return chain.from_iterable(kind.texts() for _, kind in self.kinds)
 
     def marks(self) -> list[str]:
-        """Return the digests of all texts, sorted; counts are saved with them.
+        """Return the digests of all texts, sorted, which are saved together with the counts.
 
-        Of saved counts these are the digests of the counted texts and not of the file, so that counts do not depend on
-        which texts were counted before and which with them.
+        For a file of counts, they are the digests of the texts that were counted, not the digest of that file.
+        Therefore the saved result does not depend on whether a text was counted in this run or in an earlier one.
         """
         counted = chain.from_iterable(file.texts for _, file in self._counts)
         files = [*self.lists, *self.names]

@@ -61,7 +61,7 @@ class Counting:
             This reduces shuffling but is **not exact**. With P partial tables (one per partition, more if the words of
             a partition exceed `memory_cap`) a count is too low by at most ``(partial_min_count - 1) * P`` and never too
             high, and a rare word may be missing.
-        memory_cap: the most bytes of counts that a task collects before it returns a partial table.
+        memory_cap: maximum size in bytes of the counts that a task collects before it returns a partial table.
     """
 
     column: str
@@ -197,7 +197,7 @@ class EncodingTask:
         column: the name of the text column.
         column_index: the index of the text column in batches.
         ids_column: the name of the new column of ids.
-        shard_size: the least number of bytes of text in a shard.
+        shard_size: minimum number of bytes of text in a shard.
     """
 
     tokenizer_json: str

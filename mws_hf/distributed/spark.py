@@ -47,7 +47,7 @@ def count(
     min_count: int = 1,
     **settings: Any,
 ) -> WordCounts:
-    """Count the pre-tokens of a column of text; the counts are those of `count_files` of the same rows.
+    """Count the pre-tokens of a column of text; the counts equal those of `count_files` for the same rows.
 
     Args:
         source: a DataFrame, or names of Parquet files and folders that Spark can read (``s3a://...``).
@@ -134,7 +134,7 @@ def write_corpus(
         output: a folder that does not exist or is empty, on a file system that the driver and all workers share. In
             an object store, write ``encode(...)`` as Parquet instead.
         separator: as for `encode`.
-        shard_size: the least number of bytes of text in a shard; all documents of a shard are from the same partition.
+        shard_size: minimum number of bytes of text in a shard; all documents of a shard are from the same partition.
 
     Returns:
         The encoded corpus.

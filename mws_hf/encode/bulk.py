@@ -24,7 +24,7 @@ from mws_hf.tokenizer.merging import Dropout
 from mws_hf.tokenizer.opened import open_tokenizer
 
 SHARD_BYTES = 64 << 20
-"""The default for the least number of bytes of text in a shard."""
+"""The default minimum number of bytes of text in a shard."""
 BLOCK_BYTES = 4 << 20
 """The usual number of bytes of text that a thread encodes at once."""
 CHECKSUM_DIGITS = 8
@@ -63,9 +63,9 @@ def encode_corpus(
         workers: number of threads. None takes the number from the environment variable MWS_NUM_THREADS or
             OMP_NUM_THREADS if one is set, otherwise one thread per processor. Tokenizers without the fast path use the
             threads of `tokenizers` instead.
-        shard_size: the least number of bytes of text in a shard; a killed run loses at most one shard.
+        shard_size: minimum number of bytes of text in a shard; a killed run loses at most one shard.
         separator: token that is written after each document: "eos" for the tokenizer's own, another token, or None.
-        document: what a document is in text files: "line", with its line end, so that all documents together are the
+        document: what a document is in text files: "line", with its line end, so that the joined documents equal the
             file, or "file".
         dropout: BPE-dropout (`mws_hf.tokenizer.merging`): the probability that a merge is left out, or a `Dropout` with
             a seed. With the same seed a document always has the same ids, so give each epoch its own seed.
@@ -75,8 +75,8 @@ def encode_corpus(
         errors: "strict", "replace" or "ignore" for bytes that are not text.
         resume: whether to continue an interrupted run after checking that the corpus begins as before; False starts
             again.
-        force: whether to encode again what the output has of another tokenizer, corpus or settings. A finished corpus
-            stays until the new one is complete. If an interrupted run with `force` is repeated, it resumes.
+        force: whether to replace a corpus in the output that has a different tokenizer, text or settings. A finished
+            corpus stays until the new one is complete. If an interrupted run with `force` is repeated, it resumes.
         show_progress: whether to draw a progress bar on standard error, if that is a terminal.
 
     Returns:
@@ -185,7 +185,7 @@ def _resumed(blocks: Iterator[Block], plan: Plan, *, force: bool) -> tuple[list[
                     read.append(block)
             if f"{check:08x}" == shard.checksum:
                 continue
-            what = f"{shard.file} was encoded from another corpus, field or column"
+            what = f"{shard.file} was encoded from a different corpus, field or column"
         if force:
             return plan.shards[:number], chain(read, blocks)
         raise MwSError(f"{plan.work}: {what}; {advice}")

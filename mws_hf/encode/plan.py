@@ -50,7 +50,8 @@ class Plan(NamedTuple):
             raise MwSError(f"{directory}: contains something that is not an encoded corpus; choose another output")
         if old is not None and old["complete"]:
             if (differing := _differing(old, new)) and not force:
-                raise MwSError(f"{directory}: is a finished corpus of another {differing}; give --force to replace it")
+                what = f"contains a finished corpus with a different {differing}"
+                raise MwSError(f"{directory}: {what}; give --force to replace it")
             if resume and not force:
                 for shard in old["shards"]:
                     if problem := shard_problem(directory, shard, old["dtype"]):
@@ -65,7 +66,7 @@ class Plan(NamedTuple):
         if differing := _differing(old, new):
             if force:
                 return cls(work, [])
-            what = f"was begun with another {differing}"
+            what = f"was begun with a different {differing}"
             raise MwSError(f"{work}: {what}; choose another output, or give --force to start again")
         dtype = old["dtype"]  # a damaged shard and those after it are encoded again
         return cls(work, list(takewhile(lambda shard: shard_problem(work, shard, dtype) is None, old["shards"])))

@@ -13,7 +13,7 @@ DEFAULT_COMPOSITION = 0.5
 """Share of the merges that join frequent neighbors (compositions), from 0 to 1, with the contextual criterion.
 
 With a vocabulary size of 32,000, the other half is more morph merges than most word lists provide evidence for. With
-8,000, the F1 of the morphs no longer rises from 4,000 merges on (2026-11-21).
+8,000, the F1 of the morphs no longer rises after 4,000 merges (2026-11-21).
 """
 
 COMPOSITION_OF_GROUPS = 0.6

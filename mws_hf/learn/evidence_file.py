@@ -1,4 +1,4 @@
-"""Write the boundary probabilities of a training to a Parquet file beside the tokenizer, and read them."""
+"""Write the boundary probabilities of a training to a Parquet file next to the tokenizer, and read them."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def evidence_bytes(evidence: Evidence, merges: str) -> bytes:
 
 
 def read_evidence(opened: Opened) -> AnyWord | None:
-    """Read the boundary probabilities that are saved beside a tokenizer.
+    """Read the boundary probabilities that are saved next to a tokenizer.
 
     Returns:
         The probabilities, in steps of 0.01; None if the tokenizer has no such file, or if it belongs to other merges.

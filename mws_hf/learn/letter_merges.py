@@ -30,7 +30,7 @@ MAX_GRAPHEME_LENGTH = 16
 """Maximum length of a letter with its marks that merges make, in characters; real writing systems have four."""
 
 MERGES_PER_SPACE_MERGE = 8
-"""At most one merge of this number joins the space with a letter.
+"""At most one in this many merges joins the space with a letter.
 
 Only alphabets as large as that of Chinese, or very small vocabularies, need more. A letter that is left out can still
 be merged with the space later, by the score of the pair.

@@ -10,7 +10,7 @@ from mws_hf.kernels import Ints, Longs
 from mws_hf.learn.words import N_POINTS, CodePoints, distinct_points
 
 MIN_WORDS_PER_SCRIPT = 1_000
-"""The fewest distinct pre-tokens with which a script gets a separate list."""
+"""Minimum number of distinct pre-tokens with which a script gets a separate list."""
 
 SCRIPTS = (
     *("Latin", "Cyrillic", "Greek", "Arabic", "Hebrew", "Devanagari", "Han", "Hangul", "Thai", "Armenian", "Georgian"),
@@ -36,7 +36,7 @@ def script_lists(words: CodePoints, fewest: int = MIN_WORDS_PER_SCRIPT) -> list[
 
     Args:
         words: distinct pre-tokens.
-        fewest: the fewest words with which a script gets a separate list.
+        fewest: minimum number of words with which a script gets a separate list.
 
     Returns:
         One array per list, int64: the numbers of its words, ascending.

@@ -150,8 +150,8 @@ def most_different_lines(
     Args:
         tokenizers: the tokenizers.
         lines: the lines; only those of 20 to `longest` characters are compared.
-        most: the most lines to return.
-        longest: the most characters of a line.
+        most: maximum number of lines to return.
+        longest: maximum length of a line in characters.
 
     Returns:
         Pairs of a line and its number of tokens by each tokenizer, the largest ratio first.

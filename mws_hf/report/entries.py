@@ -25,7 +25,10 @@ if TYPE_CHECKING:
     from mws_hf.tokenizer.explain import WordEvidence
 
 _MAX_WORDS = 20_000
-"""Boundary probabilities are averaged over at most this many words, the most frequent ones; more change little."""
+"""Boundary probabilities are averaged over at most this many words, the most frequent ones.
+
+More words hardly change the means.
+"""
 WordProbabilities = Mapping[str, tuple[int, Sequence[float]]]
 """For each word, its frequency, and the probability of a boundary after each of its characters."""
 

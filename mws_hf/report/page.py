@@ -24,7 +24,7 @@ from mws_hf.tokenizer.opened import Opened
 
 MAX_PAGE_BYTES = 1_000_000
 _MAX_VOCABULARY_BYTES = 800_000
-"""The most bytes of the packed vocabularies of all tokenizers together."""
+"""Maximum size in bytes of the packed vocabularies of all tokenizers together."""
 _MAX_WORDS, _MAX_LINES, _MAX_LINE_CHARACTERS = 60, 12, 400
 _TEXT_MEASURES = ("vocabulary_size", "fertility", "bytes_per_token", "whole_words", "vocabulary_used", "byte_tokens")
 

@@ -18,7 +18,7 @@ from mws_hf.kernels import Mask
 from mws_hf.scoring.boundaries import best_alternative, f1, paired
 
 CONSISTENCY_WORDS = 10_000
-"""The most words whose pairs are compared. For 10,000 words this takes about a second; the time grows quadratically."""
+"""Maximum number of words whose pairs are compared. 10,000 take about a second; the time grows quadratically."""
 
 
 @dataclass(frozen=True)

@@ -192,7 +192,7 @@ def evaluate(
     files = [str(path) for path in (text, bits) if isinstance(path, str | os.PathLike)]
     Source(files={UNNAMED: files}, how=how).check()
     if bits is not None and text is None:
-        raise MwSError("bits per byte need one text to train on and another one to measure; give that, too (--text)")
+        raise MwSError("n-gram models are trained on one text and measured on another; give that one, too (--text)")
     if not named or not (golds or text is not None):
         raise MwSError(
             "there is nothing to evaluate; give at least one tokenizer, and reference segmentations or a text"

@@ -127,9 +127,9 @@ def difference(first: WordTable, second: WordTable, first_f1: Doubles, second_f1
 
     Args:
         first: the counts of the first segmentation.
-        second: those of the second one.
-        first_f1: the row of `bootstrap_f1` for the first one, shape (resamples,).
-        second_f1: the row for the second one, under the same resamples.
+        second: the counts of the second segmentation.
+        first_f1: the row of `bootstrap_f1` for the first segmentation, shape (resamples,).
+        second_f1: the row for the second segmentation, under the same resamples.
     """
     low, high = interval(first_f1 - second_f1)
     subsets = stable_samples(first.words)

@@ -61,7 +61,7 @@ def with_strings(base: Base, learned: LearnedTokens, strings: list[str], n_token
         base: the tokenizer that is extended.
         learned: the tokens that were learned.
         strings: the strings, in the symbols of the base.
-        n_tokens: the most new tokens, those that build the strings included.
+        n_tokens: maximum number of new tokens, including those that build the strings.
 
     Raises:
         MwSError: the strings alone need more than `n_tokens` tokens.
@@ -100,7 +100,7 @@ class Extension(Rewritten):
 
     @property
     def old_ids(self) -> IdMap:
-        """The new id of each id of the base, or if that was trimmed, of the base before it; None for removed tokens."""
+        """The new id of each id of the base as it was before any trimming; None for removed tokens."""
         retired = set(self.retired.values())
         ids = {number: None if number in retired else number for number in range(self.base.next_id)}
         if self.base.before is None:

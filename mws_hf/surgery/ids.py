@@ -58,9 +58,9 @@ def is_id_field(name: str) -> bool:
 
 
 def parts_of_model(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield a config and the configs in it that have the same vocabulary, such as ``text_config``, with their paths.
+    """Yield a config and the nested configs that have the same vocabulary, such as ``text_config``, with their paths.
 
-    A config in it that has a vocabulary of another size, such as that of an image encoder, is left out.
+    A nested config with a vocabulary of a different size, such as that of an image encoder, is left out.
     """
     sizes = {each for each in (_size(settings), _size(settings.get("text_config"))) if each is not None}
     yield prefix, settings
@@ -112,7 +112,7 @@ class Role(NamedTuple):
 def add_default_ids(settings: dict[str, Any], full: Mapping[str, Any], is_token: Callable[[int], bool]) -> None:
     """Add the ids that a config leaves out because they are the defaults of its class, in place.
 
-    Configs in it are completed, too; those that it leaves out as a whole are not added.
+    Nested configs are completed, too; those that are missing as a whole are not added.
 
     Args:
         settings: the config.
@@ -143,16 +143,16 @@ def renumber_model(
 ) -> list[str]:
     """Replace the ids in a config.json or generation_config.json by those of another tokenizer, in place.
 
-    Configs in it that have the same vocabulary are changed, too.
+    Nested configs that have the same vocabulary are changed, too.
 
     Args:
         settings: the config.
         successor: the function from an old id to the new one.
-        roles: the id of each role in the new tokenizer. A field of a role gets it if the token of the field was
+        roles: the id of each role in the new tokenizer. A field of a role gets this id if the token of the field was
             removed, or if the field is None and the old tokenizer had no such token.
         rows: the new size of the vocabulary, which all fields with this size get; None leaves them unchanged.
-        by_role: the new id of each old id with a role in both tokenizers, such as the end of a text. Fields get it for
-            tokens that were removed.
+        by_role: the new id of each old id with a role in both tokenizers, such as the end of a text. In fields, it
+            replaces the id of a token that was removed.
 
     Returns:
         The paths of the fields that lost an id, except those that got the id of their role.

@@ -174,8 +174,8 @@ def usable_tables(tables: list[Table], settings: Mapping[str, Any], where: objec
         raise MwSError(f"{where}: {'; '.join(wrong)}")
     if offsets := [name for name, _ in _numbers(settings) if name == "vocab_offset"]:
         raise MwSError(
-            f"{where}: config.json has {offsets[0]}, so the ids from there on belong to tables of images or sounds, "
-            "and other tokens would move them; save only the text model (its AutoModelForCausalLM) and give that"
+            f"{where}: config.json has {offsets[0]}, the first id of the tables of images or sounds, which a different "
+            "number of tokens would shift; save only the text model (its AutoModelForCausalLM) and give that"
         )
     short = model_rows(settings, PER_LAYER)
     rows = sorted({table.rows for table in tables if table.rows != short}) or [tables[0].rows]

@@ -58,7 +58,7 @@ from mws_hf.learn.working_corpus import PositionScores, WorkingCorpus
 from mws_hf.surgery.base import Base, encode_texts
 
 CHARACTER_SHARE = 2
-"""At most one of this number of new tokens is a character."""
+"""At most one in this many new tokens is a character."""
 
 _LINES_AT_ONCE = 1000
 
@@ -81,7 +81,7 @@ class ExtensionSettings(Settings):
     Attributes:
         composition: share of the new tokens that are compositions (frequency merges), from 0 to 1. With 1, which is
             BPE by frequency, no boundary probabilities are computed.
-        min_saving: the fewest tokens that a new token must save in the corpus when it is learned.
+        min_saving: minimum number of tokens that a new token must save in the corpus when it is learned.
 
     Raises:
         MwSError: a value is out of range, or there is no such setting.
@@ -181,7 +181,7 @@ def learn_tokens(
     Args:
         base: the tokenizer.
         counts: words and how often each occurs.
-        n_tokens: the most tokens to learn.
+        n_tokens: maximum number of tokens to learn.
         settings: the settings of the extension.
         protection: pairs, characters and words that are not learned.
         show_progress: whether to draw progress bars on standard error, if it is a terminal.
@@ -216,13 +216,13 @@ def learn_tokens(
 def missing_characters(
     base: Base, forms: Forms, most: int, settings: ExtensionSettings, excluded: frozenset[str] = frozenset()
 ) -> list[str]:
-    """List characters that the base spells in bytes, those first that would save the most tokens as symbols.
+    """List characters that the base spells in bytes; those that would save the most tokens as symbols come first.
 
     Args:
         base: the tokenizer.
         forms: the words of the corpus.
-        most: the most characters to return.
-        settings: `min_saving` is the fewest tokens that a character must save.
+        most: maximum number of characters to return.
+        settings: `min_saving` is the minimum number of tokens that a character must save.
         excluded: characters that are not returned.
     """
     counts = count_points(forms.words, forms.counts)

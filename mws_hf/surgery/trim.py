@@ -38,7 +38,7 @@ Reason = Literal["added", "bytes", "named", "used", "part", "unused", "rare"]
 
 @dataclass(frozen=True)
 class Trimming(Rewritten):
-    """A base and which of its tokens stay.
+    """A trimmed tokenizer, and which tokens of its base stay.
 
     Attributes:
         base: the tokenizer that was trimmed.
@@ -91,9 +91,9 @@ def trim(
 ) -> Trimming:
     """Drop the tokens of a BPE tokenizer that texts do not use, or use least.
 
-    Tokens are dropped one by one, the least used first. The uses of each are added to its two parts. Added tokens, the
-    tokens of the post-processor and of padding, and byte tokens always stay. A text that the base segments into kept
-    tokens is segmented as before.
+    Tokens are dropped one by one, the least used first. The uses of a dropped token are added to its two parts. Added
+    tokens, the tokens of the post-processor and of padding, and byte tokens always stay. A text that the base segments
+    into kept tokens is segmented as before.
 
     Args:
         tokenizer: any tokenizer that `mws_hf.extend` takes.
@@ -233,7 +233,7 @@ def prune(base: Base, uses: Longs, pinned: Collection[str], keep_size: int | Non
         uses: int64, shape (largest id + 1,): occurrences of each token.
         pinned: tokens that always stay.
         keep_size: number of tokens that stay; None for no limit.
-        min_count: the uses from which on a token stays; None for no limit.
+        min_count: number of uses at which a token stays; None for no limit.
 
     Raises:
         MwSError: more tokens than `keep_size` must stay, and `min_count` is not given.

@@ -17,7 +17,7 @@ RUN_LENGTH = 64
 """The number of characters in a run."""
 
 MAX_UNITS = 80
-"""The most units whose runs are tried, because a long pattern can contain many."""
+"""Maximum number of units whose runs are tried, because a long pattern can contain many."""
 
 TRIAL_SECONDS = 30.0
 """The time limit for all runs in `tokenizers`, including the start of the process. A valid pattern takes 0.1 s."""

@@ -51,7 +51,7 @@ EVERYDAY = ("ascii", "latin-1", "punctuation", "currency", "arrows")
 
 
 MAX_REQUIRED_CHARACTERS = 1000
-"""The most characters of a string that must become a token, because the time to find its merges grows faster."""
+"""Maximum length in characters of a string that must become a token; the time to find its merges grows faster."""
 
 
 def check_required(text: str) -> None:

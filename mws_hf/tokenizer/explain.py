@@ -19,7 +19,10 @@ from mws_hf.tokenizer.spec import without_limits
 
 _BYTES = frozenset(BYTE_TOKENS)
 MAX_TRACED_SYMBOLS = 10_000
-"""The most symbols (bytes or characters) of a pre-token that `trace` explains; its result grows with their square."""
+"""Maximum number of symbols (bytes or characters) of a pre-token that `trace` explains.
+
+The size of its result grows with the square of this number.
+"""
 UNSEEN = "not among the training words, so its boundaries are estimated from its letters"
 """The remark below the explanation of a word that has no probabilities of its own."""
 Tables: TypeAlias = tuple[dict[str, int], dict[tuple[str, str], tuple[int, str]]]

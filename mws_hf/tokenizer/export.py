@@ -208,7 +208,7 @@ RANKS_FILE = "ranks.tiktoken"
 MODULE_FILE = "load_tiktoken.py"
 """The module that `write_tiktoken` writes, which loads `RANKS_FILE`."""
 _MODULE = '''\
-"""Loads the tokenizer beside this file: `from load_tiktoken import encoding`, `encoding.encode(text)`."""
+"""Loads the tokenizer next to this file: `from load_tiktoken import encoding`, `encoding.encode(text)`."""
 
 import base64
 from pathlib import Path

@@ -382,7 +382,7 @@ def snapshot(name: str | os.PathLike[str], **patterns: Any) -> Path:
         folder = None if trouble else Path(snapshot_download(os.fspath(name), **patterns))
     except GatedRepoError as error:
         raise MwSError(
-            f"{name}: the Hub asks to accept its terms first; do so on its page, then `hf auth login`"
+            f"{name}: you must accept its terms first, on its page on the Hub; then log in with `hf auth login`"
         ) from error
     except RepositoryNotFoundError as error:
         raise MissingTokenizerError(

@@ -48,8 +48,8 @@ def portable_config(config: dict[str, Any]) -> dict[str, Any]:
     * Special tokens with names of their own become the object ``extra_special_tokens``, which all versions read.
     * ``auto_map`` prevents version 5 from using the class of the model type in config.json instead (see
       `STOCK_SOURCE`). It has two strings, because version 4 reads the first one with ``use_fast=False``. One limit
-      remains: the standard class, if it was loaded without trust_remote_code, saves this setting but not the module. To
-      load that copy with trust_remote_code=True raises an OSError that names the missing file.
+      remains: the standard class, if it was loaded without trust_remote_code, saves this setting but not the module.
+      Loading that copy with trust_remote_code=True raises an OSError that names the missing file.
     * ``model_input_names`` and ``clean_up_tokenization_spaces`` are written, because version 4 has other defaults.
     * Added tokens are removed, because tokenizer.json contains them, and two lists could disagree.
 

@@ -133,7 +133,7 @@ def describe_rare_tokens(rare_entries: Mapping[str, float] | None) -> str:
 
 
 def labeled_words(settings: Mapping[str, Any] | None) -> frozenset[str]:
-    """Return the words with whose labels a tokenizer was trained, in the form that `caseless` gives them.
+    """Return the labeled words that a tokenizer was trained with, in the form that `caseless` returns.
 
     Args:
         settings: the settings in its training metadata; None if there are none.

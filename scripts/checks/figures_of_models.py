@@ -147,7 +147,7 @@ def changes_by_rate(name: str, preset: str) -> Figures:
 
 
 def larger_models_on_more_text() -> Figures:
-    """What larger language models gain in Russian from MwS if they read 60 MB, and what another rate changes."""
+    """What larger language models gain in Russian from MwS if they read 60 MB, and the effect of the learning rate."""
     (ours,) = where(models("rus-5m-60mb"), vocabulary=8_000, system="mws", flop_matched=False)
     for name, baseline in (("bpe", BPE), ("unigram", UNIGRAM)):
         yield from gain(f"ladder.60mb.{name}", ours["against"][baseline])

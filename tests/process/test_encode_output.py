@@ -63,7 +63,7 @@ def files(home):
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["other.txt"], "another corpus"),
+        (["other.txt"], "different corpus"),
         (["text.txt", "other.txt"], "a shorter corpus"),
         (["absent.txt"], "no such file"),
         (["absent.txt", "--force"], "no such file"),
@@ -95,7 +95,7 @@ def test_another_tokenizer_needs_force_and_replaces_all(finished):
     save_directory(other, finished / "tok")
     (finished / "out" / "mine.txt").write_text("kept", encoding="utf-8")
     before = tree(finished / "out")
-    assert "another tokenizer or dropout; give --force" in error_of(finished, finished / "text.txt")
+    assert "a different tokenizer or dropout; give --force" in error_of(finished, finished / "text.txt")
     assert tree(finished / "out") == before
     done = encode(finished, finished / "text.txt", "--force", "--shard-size", 4000)
     assert done.returncode == 0, done.stderr
@@ -347,7 +347,7 @@ def test_force_encodes_an_unfinished_corpus_of_another_text_again_from_the_first
     killed.communicate()
     (tmp_path / "other.txt").write_bytes(prefix.encode() + MEGABYTE[:600_000] + b"other text\n" * 100_000)
     arguments = (tmp_path / "other.txt", "--shard-size", SHARD)
-    assert "from another corpus, field or column; choose another output, or give --force" in error_of(
+    assert "from a different corpus, field or column; choose another output, or give --force" in error_of(
         tmp_path, *arguments
     )
     assert encode(tmp_path, *arguments, "--force").returncode == 0

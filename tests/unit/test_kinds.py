@@ -257,15 +257,15 @@ def test_codecs_that_encode_no_files_are_rejected(encoding, tmp_path):
     [
         ("a.csv", b"sep=;\na;b\n", "a.csv:1: begins with a line for Excel that names the separator; remove this line"),
         ("a.csv", b"id;text\n1;a b\n", "a.csv:1: the columns seem to be separated by semicolons, not by commas; sep"),
-        ("a.csv", b"id\ttext\n1\ta, b\n", "a.csv:1: .* by tabs, not by commas; end its name in .tsv"),
-        ("a.tsv", b"id,text\n1,a b\n", "a.tsv:1: .* by commas, not by tabs; .*, and end its name in .csv"),
+        ("a.csv", b"id\ttext\n1\ta, b\n", "a.csv:1: .* by tabs, not by commas; rename the file to end in .tsv"),
+        ("a.tsv", b"id,text\n1,a b\n", "a.tsv:1: .* by commas, not by tabs; .*, and rename the file to end in .csv"),
         ("a.tsv", b"Well, this is text\n", "which column contains the text. columns here: Well, this is text; choose"),
         ("a.csv", b"content\na b\n", "which column contains the text. columns here: content; choose"),
         ("a.feather", b"FEA1 and so on", "a Feather table of version 1; write version 2"),
         ("a.txt.lzma", b"\x5d\0\0\x80\0", "compressed by lzma, the predecessor of xz; unpack"),
         ("a.txt", b"ab\0cd\n", "leave out what is not text"),
         ("a.orc", b"ORC\x08\x03", "convert it to .parquet first"),
-        ("a.json", b'{"text": "a"}\n{"text": "b"}\n', "one record per line, end its name in .jsonl"),
+        ("a.json", b'{"text": "a"}\n{"text": "b"}\n', "one record per line, rename it to end in .jsonl"),
     ],
 )
 def test_unsupported_files_are_rejected_with_the_reason(name, content, message, tmp_path):

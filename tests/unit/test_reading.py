@@ -556,8 +556,8 @@ def test_a_truncated_or_altered_file_is_named(backend, name, tmp_path):
 
 TABLE = b"a,b\n1,2\n"
 OTHER_FILES = {
-    "JSON in one piece": ("x.json", b'[{"text": "a"}]', {}, r"x\.json: JSON in one piece .*jq"),
-    "JSON in one piece, packed": ("x.json.gz", gzip.compress(b"[]", mtime=0), {}, "jq"),
+    "a single JSON document": ("x.json", b'[{"text": "a"}]', {}, r"x\.json: a single JSON document .*jq"),
+    "a single JSON document, packed": ("x.json.gz", gzip.compress(b"[]", mtime=0), {}, "jq"),
     "zip": ("x.zip", b"PK", {}, "unpack it"),
     "zip by its bytes": ("a.txt", b"PK\x03\x04 and so on", {}, "zip archive"),
     "tar": ("x.tar.gz", gzip.compress(b"", mtime=0), {}, "unpack it"),

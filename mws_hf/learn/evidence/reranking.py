@@ -31,7 +31,7 @@ At 44,000 to 55,000 types, the views raise F1 by 0.011 to 0.019 in Russian and F
 in Hungarian and Turkish. At 77,000 types they would lower it by 0.005 in Finnish."""
 
 PARADIGM_WEIGHT = 0.3
-"""Full weight of the paradigm view in standard scores, beside 1 for the mixture.
+"""Full weight of the paradigm view in standard scores, compared with 1 for the mixture.
 
 It is multiplied by the square of `short_list_weight`, because from 44,000 types on this view alone lowers F1 by 0.004
 to 0.010 in English, Turkish and Russian. In short lists, with 0.15 most of the gain in Latin and Czech is lost, and

@@ -17,4 +17,4 @@ settings.register_profile("patient", deadline=None, suppress_health_check=[Healt
 settings.load_profile("patient")
 collect_ignore = ["transformers_mixin_cases.py"]  # run by test_transformers_mixin.py in a process of its own
 if not cache_directory().exists():
-    warm_up(show_progress=False)  # the first run on a machine says more than tests expect
+    warm_up(show_progress=False)  # the first run on a machine prints a note that tests do not expect

@@ -16,7 +16,7 @@ SLOW_ROW = 300
 
 
 def held_up(folder, rows):
-    """Wait, where `SLOW_ROW` is among the rows, until `kill_who_works` has killed the process that does so."""
+    """If `SLOW_ROW` is among the rows, wait until `kill_who_works` has killed the process that processes them."""
     if SLOW_ROW not in rows:
         return
     Path(folder, f"attempt-{os.getpid()}-{time.monotonic_ns()}").touch()
@@ -26,7 +26,7 @@ def held_up(folder, rows):
 
 
 def kill_who_works(folder, victim=lambda worker: worker):
-    """`kill -9`, once, the process that `held_up` waits in, or another that `victim` names by it."""
+    """Kill the process in which `held_up` waits, once, with SIGKILL; `victim` may return another process for it."""
     until = time.monotonic() + 60
     while not (attempts := sorted(Path(folder).glob("attempt-*"))):
         if time.monotonic() > until:
@@ -37,5 +37,5 @@ def kill_who_works(folder, victim=lambda worker: worker):
 
 
 def parent(process):
-    """The process that started another."""
+    """Return the id of the parent of a process."""
     return int(Path(f"/proc/{process}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[1])

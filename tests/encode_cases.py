@@ -30,7 +30,7 @@ def make_backend(merges, alphabet=ALPHABET, pattern=WORD_PATTERN, byte_fallback=
 
 
 def make_byte_level(merges, pattern=WORD_PATTERN):
-    """The same for merges of bytes, which need not build characters first."""
+    """Build a tokenizer from merges of bytes, which need not build characters first."""
     vocab = {token: index for index, token in enumerate([EOS, *BYTE_CHARACTERS])}
     for left, right in merges:
         vocab.setdefault(left + right, len(vocab))
@@ -43,7 +43,7 @@ def make_byte_level(merges, pattern=WORD_PATTERN):
 
 
 def byte_level_backends(pattern):
-    """Merges of characters behind those that build them; the same, shuffled; merges of any bytes."""
+    """Yield tokenizers whose merges first build characters, then shuffled ones, then those with merges of any bytes."""
     built = byte_level_merges(ALPHABET, random_merges(5, 200))
     yield make_byte_level(built, pattern)
     yield make_byte_level(random.Random(1).sample(built, len(built)), pattern)
@@ -52,7 +52,7 @@ def byte_level_backends(pattern):
 
 
 def random_merges(seed, count=60, alphabet=ALPHABET, shuffled=False):
-    """Merges of random tokens; shuffled ranks and strings with several derivations are fair game too."""
+    """Draw merges of random tokens; ranks may be shuffled, and a string may have several derivations."""
     chooser = random.Random(seed)
     tokens, merges = list(dict.fromkeys(alphabet)), {}
     for _ in range(count):

@@ -22,11 +22,11 @@ def with_more(quick: Iterable[Any], *more: Any) -> list[Any]:
 
 
 def examples(number: int, suppress_health_check: Iterable[HealthCheck] = (), **more: Any) -> settings:
-    """Settings of a test that tries so many examples in the thorough tier.
+    """Return the settings of a test that tries this number of examples in the thorough tier.
 
     Args:
-        number: of examples there; elsewhere a fifth, but no fewer than `LEAST` of them.
-        suppress_health_check: further health checks that are not made.
+        number: number of examples in the thorough tier; otherwise a fifth of them is tried, but at least `LEAST`.
+        suppress_health_check: further health checks to switch off.
         more: further settings of hypothesis.
     """
     tried = number if FULL else min(number, max(LEAST, number // 5))

@@ -15,9 +15,9 @@ from urllib.parse import unquote, urlsplit
 class FakeHub(ThreadingHTTPServer):
     """Repositories by name, each a mapping from path to content; other branches are called ``user/repo@branch``.
 
-    A commit with create_pr goes to the branch ``refs/pr/1``. Files in `broken` are answered with
-    status 403, which nobody asks again. Where `always` is set, every request is answered with that status, and with
-    the page of a login where it is 200.
+    A commit with create_pr goes to the branch ``refs/pr/1``. Requests for files in `broken` are answered with status
+    403, after which clients do not try again. If `always` is set, every request is answered with that status, and if
+    it is 200, with a login page.
     """
 
     def __init__(self) -> None:
@@ -29,7 +29,7 @@ class FakeHub(ThreadingHTTPServer):
         self.always: int | None = None
 
     def environment(self, home: Path) -> dict[str, str]:
-        """The environment of a process for which this is the Hub, and `home` the cache."""
+        """Return the environment of a process that uses this Hub, and the cache in `home`."""
         usual = {key: value for key, value in os.environ.items() if not key.upper().startswith(("HF_", "HTTP"))}
         own = {"HF_ENDPOINT": self.address, "HF_HOME": str(home), "HF_TOKEN": "hf_" + "x" * 34}
         return usual | own | {"NO_PROXY": "127.0.0.1", "HF_HUB_DISABLE_XET": "1", "HF_HUB_DISABLE_TELEMETRY": "1"}
@@ -100,7 +100,7 @@ class _Handler(BaseHTTPRequestHandler):
         return self.missing("EntryNotFound")
 
     def branch(self, repository: str, revision: str) -> str:
-        """The key of a branch; a commit's hash is one of the main branch."""
+        """Return the key of a branch; the hash of a commit stands for the main branch."""
         return repository if revision == "main" or len(revision) == 40 else f"{repository}@{revision}"
 
     def info(self, repository: str) -> None:
@@ -167,6 +167,6 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def _revision(parts: list[str]) -> tuple[str, str]:
-    """Take the revision, which may be ``refs/pr/N``, from the front of a path."""
+    """Split the revision, which may be ``refs/pr/N``, off the beginning of a path."""
     n = 3 if parts[0] == "refs" else 1
     return "/".join(parts[:n]), "/".join(parts[n:])

@@ -25,7 +25,7 @@ def default_folder() -> Path:
 
 
 def download(folder: Path) -> Path | None:
-    """Download the source archive with pip; None when pip fails."""
+    """Download the source archive with pip; return None if pip fails."""
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", "transformers"]
     wanted = f"transformers=={transformers.__version__}"
     done = subprocess.run([*command, "--dest", str(folder), wanted], capture_output=True, text=True, check=False)

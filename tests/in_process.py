@@ -16,7 +16,7 @@ from mws_hf.commands.entry import run
 
 
 class Done(NamedTuple):
-    """What a process would have left."""
+    """The exit code and the output that a process would have."""
 
     returncode: int
     stdout: str
@@ -24,7 +24,7 @@ class Done(NamedTuple):
 
 
 def mws(*arguments: object, stdin: str | bytes = b"", cwd: str | os.PathLike[str] | None = None) -> Done:
-    """Run `mws` with these arguments; warnings are on standard error, as without other logging set-up."""
+    """Run `mws` with these arguments; warnings go to standard error, as if no logging was set up."""
     given = stdin.encode() if isinstance(stdin, str) else stdin
     texts = [io.TextIOWrapper(io.BytesIO(each), encoding="utf-8") for each in (given, b"", b"")]
     told = logging.StreamHandler(texts[2])

@@ -22,20 +22,20 @@ def mws(*arguments, **options):
 
 
 def python(code, *arguments, adding=None, **options):
-    """Code in a Python process of its own, to whose environment these variables are added."""
+    """Run code in a separate Python process, with these variables added to its environment."""
     options = {"env": {**os.environ, **(adding or {})}, **options}
     command = [sys.executable, "-c", code, *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, encoding="utf-8", timeout=300, **options)
 
 
 def start(*arguments, **options):
-    """A command that reads from a pipe, so that the test says how far it gets."""
+    """Start a command that reads from a pipe, so that the test controls how far it gets."""
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     return subprocess.Popen(command(*arguments), **pipes, **options)
 
 
 def wait_for(condition, process, seconds=60):
-    """Until something is there, or the process ends, which is a failure."""
+    """Wait until a condition is true; fail if the process ends before."""
     until = time.monotonic() + seconds
     while not condition():
         assert process.poll() is None, process.communicate()
@@ -44,12 +44,12 @@ def wait_for(condition, process, seconds=60):
 
 
 def one_line(done):
-    """An error as a user shall see it: one line, exit code 2, no traceback."""
+    """Return whether an error is what a user should see: one line, exit code 2, no traceback."""
     return done.returncode == 2 and done.stderr.startswith("error: ") and done.stderr.count("\n") == 1
 
 
 def tree(directory):
-    """All files of a folder, with their content, and inode and time, which show whether they were written again."""
+    """Return the content of all files of a folder, and inode and time, which show whether they were written again."""
     return {
         str(path.relative_to(directory)): (path.read_bytes(), path.stat().st_mtime_ns, path.stat().st_ino)
         for path in sorted(directory.rglob("*"))
@@ -58,13 +58,13 @@ def tree(directory):
 
 
 def files_of(size):
-    """For `preexec_fn`: a disk on which no file grows beyond `size` bytes, which is how a full one behaves."""
+    """Return a `preexec_fn` that limits files to `size` bytes, which has the effect of a full disk."""
     resource = pytest.importorskip("resource")
     return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
 
 
 def on_a_terminal(command, stream="stderr", **options):
-    """What a process writes to one of its streams when that is a terminal of 120 columns."""
+    """Return what a process writes to one of its streams if the stream is a terminal of 120 columns."""
     pty, termios = pytest.importorskip("pty"), pytest.importorskip("termios")
     ours, theirs = pty.openpty()
     termios.tcsetwinsize(theirs, (40, 120))
@@ -72,7 +72,7 @@ def on_a_terminal(command, stream="stderr", **options):
     running = subprocess.Popen(list(map(str, command)), **streams, **options)
     os.close(theirs)
     shown = b""
-    with contextlib.suppress(OSError):  # Linux's way to say that the other end is closed
+    with contextlib.suppress(OSError):  # Linux raises this if the other end is closed
         while piece := os.read(ours, 4096):
             shown += piece
     os.close(ours)

@@ -9,7 +9,7 @@ from mws_hf.text.scanner_classes import classes_of, scanner_kind
 
 
 def scan(text: str, pattern: str) -> list[str]:
-    """Cut `text` with the scanner; the pattern is one that it knows."""
+    """Split `text` with the scanner; the pattern is one that it supports."""
     kind = scanner_kind(pattern)
     assert kind is not None
     raw, classes, ends = text.encode(), classes_of(kind), [0]

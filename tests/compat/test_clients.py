@@ -40,7 +40,8 @@ def test_the_texts_are_the_same_each_time_and_contain_lines_of_the_files(tmp_pat
 def test_a_client_installed_here_gives_the_same_ids_and_texts(client, alphabet, tmp_path):
     if client.reads == "convert_hf_to_gguf":
         pytest.skip("needs an environment with PyTorch; refuses, or is known to be wrong")
-    own = {"llama_cpp", "onnxruntime_extensions", "vllm", "sglang", "xgrammar"}  # not named by the first requirement
+    # the first requirement does not name it
+    own = {"llama_cpp", "onnxruntime_extensions", "vllm", "sglang", "xgrammar"}
     package = {call: call for call in own}.get(
         client.call, client.requirements[0].split("=")[0].split(">")[0] if client.requirements else "transformers"
     )
@@ -56,10 +57,10 @@ def test_a_client_installed_here_gives_the_same_ids_and_texts(client, alphabet, 
         return
     result = run_check(client.call, place, tmp_path, rows(tokenizer))
     if client.name in ("tokie", "gigatoken") and alphabet == "characters":
-        assert result.get("wrong_ids") or "refused" in result  # when this fails, `mws check` may say better of it
+        assert result.get("wrong_ids") or "refused" in result  # if this fails, the verdict of `mws check` can be better
         return
     assert not result.get("wrong_ids") and "refused" not in result
-    # a stream keeps back what ends in U+FFFD, for it may be the beginning of a character
+    # a stream holds back text that ends in U+FFFD, because that may be the beginning of a character
     allowed = sum(text.endswith("\ufffd") for text in clients.texts([], 0)) if "Stream" in client.name else 0
     assert result["wrong_text"] == allowed
 

@@ -32,7 +32,7 @@ pytestmark = pytest.mark.slow
 
 @dataclass
 class Engine:
-    """A cluster with its rows of `number` and `text`."""
+    """A cluster, and its rows with the columns `number` and `text`."""
 
     library: ModuleType
     data: Any
@@ -48,7 +48,7 @@ class Engine:
 
     @contextmanager
     def killing(self, folder: Path):
-        """The same rows, and meanwhile a thread that kills the process that has got to a certain one."""
+        """Yield the same rows while a thread kills the process that has reached a certain row."""
         killer = threading.Thread(target=kill_who_works, args=(folder, self.victim))
         killer.start()
         yield self.slow(str(folder))
@@ -64,7 +64,7 @@ def slow_batches(batches, folder):
 
 @contextmanager
 def spark_engine():
-    """Two executors, each a Java process with one core."""
+    """A cluster of two executors, each of them a Java process with one core."""
     pytest.importorskip("pyspark", reason="needs pyspark: pip install 'pyspark[sql]'")
     if shutil.which("java") is None or not Path("/proc/self/stat").exists():
         pytest.skip("needs Java 17, and /proc to find executors by")
@@ -83,7 +83,7 @@ def spark_engine():
         lambda folder: df.mapInArrow(partial(slow_batches, folder=folder), df.schema),
         session.sql("select cast(unhex('D0FF') as string) as text"),
         parts=6,
-        victim=lambda worker: parent(parent(worker)),  # above the worker is the daemon that forked it
+        victim=lambda worker: parent(parent(worker)),  # the parent of a worker is the daemon that forked it
     )
     session.stop()
 
@@ -111,7 +111,7 @@ def test_other_patterns_normalizations_and_thresholds(engine, tmp_path):
     expected = count_documents(TEXTS, **settings)
     assert engine.count(engine.data, **settings, min_count=3) == expected.at_least(3)
     file = str(tmp_path / "rows.parquet")
-    pq.write_table(pa.table({"text.ru": ROWS}), file)  # a dot in a column's name means a field to Spark
+    pq.write_table(pa.table({"text.ru": ROWS}), file)  # Spark reads a dot in the name of a column as access to a field
     whole = engine.count(file, "text.ru", pattern=r"\w+|\W", memory_cap=1)
     assert whole == count_files(file, column="text.ru", pattern=r"\w+|\W")
 
@@ -169,7 +169,7 @@ def test_shards_are_right_when_a_worker_is_killed(engine, tmp_path):
     here = encode_corpus(small_fast(), iter(ROWS), tmp_path / "here")
     documents = [[tuple(each[k]) for k in range(len(each))] for each in (corpus, here)]
     assert Counter(documents[0]) == Counter(documents[1])
-    assert not list((tmp_path / "ids").glob("part-*"))  # what the dead left
+    assert not list((tmp_path / "ids").glob("part-*"))  # the file of a process that was killed
 
 
 def test_mistakes_are_reported_in_one_line(engine):
@@ -207,7 +207,7 @@ def rows(shards):
 
 @pytest.mark.parametrize("workers", [1, 3])
 def test_a_stream_is_counted_as_it_iterates(workers):
-    """However it is cut, mixed or changed: a stream cannot be divided so that this holds."""
+    """A stream is not divided into its shards, because that would change what `skip`, `take` and `shuffle` select."""
     datasets = pytest.importorskip("datasets")
     stream = datasets.IterableDataset.from_generator(rows, gen_kwargs={"shards": list(range(8))})
     assert count_documents(stream, column="text", workers=workers) == count_documents(TEXTS)
@@ -239,7 +239,7 @@ print(total, int(status[status.index("VmHWM:") + 1]) // 1024)
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads the peak from /proc")
 def test_memory_does_not_grow_with_the_stream():
-    """7 MB of text and 70."""
+    """The peak memory is measured for 7 MB and for 70 MB of text."""
     found = []
     for size in (1000, 10_000):
         done = python(PEAK, size, check=True)

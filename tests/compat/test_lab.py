@@ -53,7 +53,7 @@ list(measure(made_up, place, due))
 
 
 def run_made_up(folder: Path, *more: str) -> subprocess.CompletedProcess[str]:
-    """Run the made-up experiment in a process of its own."""
+    """Run the made-up experiment in a separate process."""
     return python(MADE_UP, folder, *more, cwd=ROOT)
 
 
@@ -79,7 +79,7 @@ def test_tables_are_those_of_their_rows(name: str, tmp_path: Path):
     for kind in ("md", "jsonl"):
         written = (tmp_path / f"{name}.{kind}").read_text(encoding="utf-8")
         assert written == (RESULTS / f"{name}.{kind}").read_text(encoding="utf-8"), f"python scripts/lab table {name}"
-    for some in (rows[:1], rows[1::3]):  # a run may stop anywhere
+    for some in (rows[:1], rows[1::3]):  # a run may stop at any cell
         if not getattr(experiment.module, "TOGETHER", False):
             assert all(isinstance(part, str) for part in experiment.module.table(some))
     keys = [experiment.key(row) for row in rows]
@@ -224,7 +224,7 @@ LANGUAGES = {
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
-    """A folder like ../shared/data with a small made-up language under each name."""
+    """A folder like ../shared/data, in which each file contains a small made-up language."""
     folder = tmp_path_factory.mktemp("data")
     for name in ("text", "gold", "words"):
         (folder / name).mkdir()
@@ -302,7 +302,7 @@ ENDINGS = ("ssa", "sta", "lle", "n")
 
 @pytest.fixture
 def place(tmp_path: Path) -> Place:
-    """Repositories with a few made-up words, in the places where `git clone` would leave them, and a text."""
+    """Repositories with a few made-up words, in the folders that `git clone` would create, and a text."""
     folder = tmp_path / "fetched"
     surface = [f"{stem}{end}\t{stem} @@{end}\t100" for stem in STEMS[:20] for end in ENDINGS]
     write(folder / "2022SegmentationST/data/mon.word.test.gold.tsv", [*surface, "panu\tpan @@ua\t100"])
@@ -318,7 +318,7 @@ def place(tmp_path: Path) -> Place:
 
 
 def write(file: Path, lines: list[str]) -> None:
-    """Write lines, and the folders above."""
+    """Write lines to a file, and create its parent folders."""
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
@@ -329,7 +329,8 @@ def test_sets_are_scored_and_languages_without_words_are_named(place: Place):
     rows = list(measure(blind, place, blind.due([], only, again=False)))
     scored = [row for row in rows if "left_out" not in row]
     assert {(row["language"], row["kind"], row["vocab_size"]) for row in scored} == {("mon", "sigmorphon", 8000)}
-    assert {(row["words"], row["rows_of_set"]) for row in scored} == {(80, 81)}  # "pan ua" does not spell its word
+    # "pan ua" does not spell the word of its line
+    assert {(row["words"], row["rows_of_set"]) for row in scored} == {(80, 81)}
     assert all(row["f1_low"] <= row["f1"] <= row["f1_high"] for row in scored)
     page = (place.results / "blind.md").read_text(encoding="utf-8")
     assert "because there are no words to learn from: zul." in page and f"{scored[0]['f1']:.3f}" in page

@@ -28,7 +28,7 @@ SAMPLES = 3
 
 @cache
 def gold() -> list[GoldWord]:
-    """Every fifth form with its stem, what all forms of its paradigm begin with."""
+    """Every fifth form with its stem, which is the common beginning of all forms of its paradigm."""
     analyzer = MorphAnalyzer()
     found = []
     for word in FORMS[::5]:

@@ -71,7 +71,7 @@ def test_packing_loses_nothing_and_keeps_to_the_context(codecs, kind, context):
     assert blocks.n_bytes.max() <= context
     assert b"".join(codec.pieces[i] for i in blocks.stream) == "".join(documents).encode()
     assert blocks.stream[0] == codec.separator and (blocks.stream == codec.separator).sum() == len(documents) + 1
-    # greedy: no block could have taken the first token of the next
+    # packing is greedy: no block has room for the first token of the next block
     firsts = codec.lengths[blocks.stream[blocks.bounds[1:-1] + 1]]
     assert (blocks.n_bytes[:-1] + firsts > context).all()
 
@@ -154,7 +154,7 @@ def test_training_with_dropout_reads_the_same_text_in_more_tokens_and_splits_eac
 
 
 class Toy(torch.nn.Module):
-    """P(next = current) = 1/2, the other half spread evenly: a model one can compute with by hand."""
+    """A model for calculations by hand: P(next = current) = 1/2, and the other half is spread evenly."""
 
     def __init__(self, size: int) -> None:
         super().__init__()
@@ -189,7 +189,7 @@ def llama(by_characters):
 def test_equals_a_hand_calculation(by_characters):
     size = by_characters.vocabulary_size
     scores = bits_per_byte(Toy(size), by_characters, ["ддом", "漢"], 100)
-    # ддом: only the second letter repeats the one before; 漢: three byte tokens, E6 BC A2
+    # in ддом only the second letter repeats the letter before it; 漢 is three byte tokens, E6 BC A2
     surprise = math.log(2 * (size - 1))
     assert scores.nats == pytest.approx([math.log(2) + 3 * surprise, 3 * surprise])
     assert scores.n_bytes.tolist() == [8, 3]
@@ -226,7 +226,7 @@ def test_windows_score_every_token_once_within_the_context(kind, tmp_path):
         windows = [window for window in windows_of(by_characters, encoded, context) if window.document == index]
         assert np.concatenate([window.ids[-window.scored :] for window in windows]).tolist() == ids.tolist()
         assert all(by_characters.lengths[window.ids].sum() <= context for window in windows)
-        # all but the first see half of the context before what they score, less than one token
+        # each window except the first has half of the context before the tokens that it scores, to within one token
         spare = int(by_characters.lengths.max())
         for window in windows[1:]:
             assert by_characters.lengths[window.ids[: -window.scored]].sum() >= context // 2 - 2 * spare
@@ -282,7 +282,7 @@ def test_seeds_widen_the_interval():
 
 
 def test_a_large_vocabulary_is_scored_in_smaller_passes():
-    """32 windows of 600 ids times 32,000 entries would be 2.5 GB of scores, in several copies."""
+    """The scores of 32 windows of 600 ids over 32,000 tokens would take 2.5 GB, several times."""
     lengths = [1, 600, 599, 30, 8, 600, 70_000] * 9
     windows = [Window(0, np.zeros(length, np.int64), 1) for length in lengths]
     for vocabulary in (300, 32_000, 1_000_000):
@@ -292,4 +292,4 @@ def test_a_large_vocabulary_is_scored_in_smaller_passes():
             longest = max(len(windows[index].ids) for index in group)
             assert len(group) <= 32
             assert len(group) == 1 or len(group) * longest * vocabulary <= 1 << 26
-    assert len(list(batches_of(windows, 32, 1))) == 2  # 63 windows, nothing but their number to bound them
+    assert len(list(batches_of(windows, 32, 1))) == 2  # 63 windows; only their number limits a pass

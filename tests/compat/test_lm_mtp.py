@@ -74,7 +74,7 @@ def test_no_head_sees_what_it_predicts(form):
     with torch.no_grad():
         for before, after in zip(_heads(model, ids), _heads(model, changed), strict=True):
             head, states = before
-            # place i of head h predicts token i + h + 2 and may see tokens up to i + h + 1
+            # position i of head h predicts token i + h + 2 and may see tokens up to i + h + 1
             assert torch.allclose(states[:, : 6 - head - 1], after[1][:, : 6 - head - 1], atol=1e-5)
 
 
@@ -155,7 +155,8 @@ def test_acceptance_along_a_text_is_what_drafting_from_each_beginning_finds(trai
     found = held_out_acceptance(model, codec, texts, 1000, batch_size=2)
     assert 0 < right[0] < steps == found.steps
     assert found.accepted[0] == right[0] and found.n_bytes - found.drafted_bytes == n_bytes
-    if model.config.form == "parallel":  # heads of the other form read the text, and not what was drafted before
+    # heads of the other form read the text, and not the tokens that were drafted before
+    if model.config.form == "parallel":
         assert found.accepted[1] == right[1]
     assert held_out_acceptance(model, codec, ["a"], 40).to_dict()["acceptance"] == [0.0, 0.0]
     in_windows = held_out_acceptance(model, codec, [" ".join(texts)], 40)

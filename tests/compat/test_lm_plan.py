@@ -29,7 +29,7 @@ def test_presets_are_configs_that_can_run(name):
     preset = PRESETS[name]
     config = RunConfig.from_dict({"tokenizer": "t", "text": "x", **preset.settings})
     assert config.warmup >= 0.05
-    assert {run["system"] for run in preset.runs} <= set(STYLES)  # each has a name and a color in the picture
+    assert {run["system"] for run in preset.runs} <= set(STYLES)  # each system has a name and a color in the picture
 
 
 def test_runs_of_equal_compute_come_after_their_reference(tmp_path):
@@ -46,7 +46,7 @@ def test_runs_of_equal_compute_come_after_their_reference(tmp_path):
 
 
 def figures(bits, n_bytes=(1000, 2000, 4000), flops=1e12):
-    """A row of a run, with the same loss everywhere."""
+    """Return the row of a run, with the same loss in every document."""
     training = {
         **{"train_bytes": 16_000_000, "train_tokens": 3_000_000, "bytes_per_token": 5.3, "flops": flops},
         "cpu_seconds": 1800.0,
@@ -74,7 +74,8 @@ def test_the_page_names_missing_runs_and_the_picture_is_drawn(tmp_path):
     cells = [cell for rate in (8e-3, 1.6e-2) for cell in runs((UNIGRAM, "bpe-byte", "mws"), [8000], rate, [0])]
     bits = {UNIGRAM: 1.5, "bpe-byte": 1.5, "mws": 1.45}
     rows = [{**cell, **figures(bits[cell["system"]] + 0.02 * (cell["learning_rate"] < 1e-2))} for cell in cells]
-    rows += [{**cell, **figures(1.4)} for cell in runs(["mws"], [32000], 1.6e-2, [0])]  # no place in the sweep
+    # this rate is not part of the sweep
+    rows += [{**cell, **figures(1.4)} for cell in runs(["mws"], [32000], 1.6e-2, [0])]
     keep(experiment, rows, tmp_path)
     text = (tmp_path / "lm_hun-works.md").read_text(encoding="utf-8")
     due = len(experiment.due(rows_of("lm_hun-works", tmp_path), again=False))

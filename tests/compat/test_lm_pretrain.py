@@ -59,7 +59,7 @@ def test_a_trained_model_predicts_better_than_its_start(finished):
 
 
 def gradients(model, ids):
-    """The loss under autocast to bfloat16, and the gradient of every parameter."""
+    """Return the loss under autocast to bfloat16, and the gradient of every parameter."""
     model.zero_grad()
     with torch.autocast("cpu", torch.bfloat16):
         loss = model(input_ids=ids, labels=ids).loss
@@ -173,7 +173,7 @@ def test_without_torch_the_command_names_what_to_install():
 
 @pytest.fixture(scope="module")
 def model_dir(tmp_path_factory):
-    """A model on an MwS directory, barely trained."""
+    """The folder of a barely trained model with an MwS tokenizer."""
     folder = tmp_path_factory.mktemp("mws")
     small_fast().save_pretrained(folder / "tokenizer")
     pretrain(
@@ -245,7 +245,7 @@ def test_a_comparison_resumes_elsewhere_from_its_rows_and_rejects_other_books(tm
     names = {part: {name for name, _ in found} for part, found in listed.items()}
     assert names["held_out"] and names["development"] and not names["held_out"] & names["development"]
     assert len(rows[0]["nats"]) == len(names["held_out"])
-    shutil.rmtree(tmp_path / "work")  # another machine goes on from the rows alone
+    shutil.rmtree(tmp_path / "work")  # another machine continues with only the rows
     assert small.due(rows_of("lm_small", place.results), again=False) == []
     keep(small, [{**rows[0], "n_bytes": [1]}], place.results)
     with pytest.raises(MwSError, match="held-out works differ"):

@@ -16,7 +16,7 @@ _BETWEEN = "<<< end of a cell >>>"
 
 
 def code_cells(notebook: Path) -> list[dict]:
-    """The cells that Python runs."""
+    """Return the code cells of a notebook."""
     cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
     return [cell for cell in cells if cell["cell_type"] == "code" and not "".join(cell["source"]).startswith("%")]
 
@@ -41,5 +41,5 @@ def test_a_notebook_prints_the_outputs_that_it_contains(notebook, tmp_path):
     printed = done.stdout.split(_BETWEEN + "\n")[:-1]
     shown = ["".join(line for output in cell["outputs"] for line in output["text"]) for cell in cells]
     assert len(printed) == len(shown) >= 4
-    if sys.version_info[:2] == (3, 11):  # the text that it trains on comes with Python, and that of 3.11 is shown
+    if sys.version_info[:2] == (3, 11):  # the training text is part of Python, and the outputs are those of Python 3.11
         assert printed == shown

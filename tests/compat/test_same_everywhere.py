@@ -31,7 +31,7 @@ trainer.train_from_counts(groups).save_pretrained(f"{out}/mixture")
 
 
 def enabled_features():
-    """The processor features by which this numpy chooses here; it rejects the names of others."""
+    """Return the processor features from which this numpy chooses on this machine; it rejects other names."""
     from numpy._core._multiarray_umath import __cpu_dispatch__, __cpu_features__
 
     return " ".join(name for name in __cpu_dispatch__ if __cpu_features__.get(name))

@@ -39,7 +39,7 @@ CHAT = "{% for m in messages %}<|user|>{{ m['content'] }}{% endfor %}"
 
 
 def make_environment(folder: Path, *requirements: str) -> tuple[Path, str]:
-    """A virtual environment with these packages; its python, and pip's complaint."""
+    """Create a virtual environment with these packages; return its Python, and the error message of pip."""
     python = folder / ("Scripts" if os.name == "nt" else "bin") / "python"
     done = folder / "done"
     if not done.exists() or "==" not in requirements[0]:
@@ -74,7 +74,7 @@ def python_of(environments, version, tmp_path) -> Path:
 
 
 def run_child(python: Path, *arguments, plug_in: bool, home: Path) -> dict:
-    """Run version_child.py away from the repository, so that only `plug_in` decides whether mws_hf is there."""
+    """Run version_child.py outside of the repository, so that mws_hf can be imported only with `plug_in`."""
     environment = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "HF_"))}
     environment |= {"HF_HUB_OFFLINE": "1", "HF_HOME": str(home / "hf"), "TRANSFORMERS_VERBOSITY": "error"}
     environment |= {"PYTHONIOENCODING": "utf-8", "PYTHONPATH": str(ROOT)} if plug_in else {"PYTHONIOENCODING": "utf-8"}
@@ -87,7 +87,7 @@ def run_child(python: Path, *arguments, plug_in: bool, home: Path) -> dict:
 
 
 def save_all(folder: Path) -> dict[str, list]:
-    """Directories of both classes and both alphabets, beside the config.json of every model type; with their texts."""
+    """Save folders of both classes and alphabets, next to the config.json of every model type; return their texts."""
     expected = {}
     for make in (small_fast, small_slow):
         for name, options in VARIANTS.items():
@@ -190,7 +190,7 @@ TEXT = "\n".join(running_text() * 4)
 
 @pytest.fixture(scope="module")
 def python(tmp_path_factory) -> Path:
-    """The python of an environment with 1.0 and numpy, without which it stops."""
+    """The Python of an environment with tokenizers 1.0, and numpy, which it needs."""
     cache = os.environ.get("MWS_VENV_CACHE")
     folder = Path(cache) if cache else tmp_path_factory.mktemp("one")
     python, complaint = make_environment(folder / "tokenizers-1.0", ONE, "numpy", "--no-deps")
@@ -228,7 +228,7 @@ def run(python: Path, job: dict, home: Path):
 
 
 def texts() -> list[str]:
-    """Running text, the built-in sample, strings that break readers, and characters of all planes beside others."""
+    """Return running text, sample texts, strings that programs read wrongly, and characters of all planes in pairs."""
     choose = random.Random(7)
     everything = [*range(0x20, 0xD800), *range(0xE000, 0x20000)]
     pool = [*"aAbБя 1'\n\t/.-\u0301’", " the", "'s", "'LL", "  "]
@@ -238,7 +238,7 @@ def texts() -> list[str]:
 
 
 def artifacts() -> dict[str, Tokenizer]:
-    """One of each kind that 1.0 can run; the pretrained ones with a pattern that it runs."""
+    """One tokenizer of each kind that 1.0 can run, and the pretrained tokenizers whose pattern it can run."""
     options: dict[str, dict] = {
         "default": {}, "llama3": {"pattern": "llama3"}, "single": {"pattern": "llama3", "digits": "single"},
         "morphs": {"composition": 0}, "frequency": {"composition": 1, "hidden_boundary_price": 0},

@@ -46,7 +46,7 @@ def test_nothing_is_left_to_compile(tmp_path: Path):
     (tmp_path / "corpus.txt").write_text(TEXT * 5, encoding="utf-8")
     chance = random.Random(1)
     words = ("".join(chance.choices("eaintrslou", k=chance.randint(3, 9))) for _ in range(400_000))
-    (tmp_path / "words.txt").write_text(" ".join(words), encoding="utf-8")  # long lists have kernels of their own
+    (tmp_path / "words.txt").write_text(" ".join(words), encoding="utf-8")  # long lists have separate kernels
     done = python(SCRIPT, tmp_path / "corpus.txt", tmp_path, check=True)
     new = json.loads(done.stdout.splitlines()[-1])
     assert len(new) > 100 and not {name for name, count in new.items() if count}

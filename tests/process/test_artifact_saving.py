@@ -80,7 +80,7 @@ def test_a_models_config_beside_it_changes_no_id(tmp_path, monkeypatch, model_ty
     directory = tmp_path / "saved"
     small_fast().save_pretrained(directory)
     (directory / "config.json").write_text(json.dumps({"model_type": model_type}), encoding="utf-8")
-    for _ in range(2):  # as saved by us, then as saved again by what AutoTokenizer gave
+    for _ in range(2):  # first as we save it, then as the class that AutoTokenizer returns saves it again
         loaded = AutoTokenizer.from_pretrained(directory, trust_remote_code=trust)
         assert loaded.encode("перечитать 漢<|user|>") == small_fast().encode("перечитать 漢<|user|>")
         loaded.save_pretrained(directory)
@@ -184,7 +184,7 @@ def test_an_error_while_saving_changes_nothing(tmp_path, make):
     make().save_pretrained(tmp_path)
     before = {name: (tmp_path / name).read_bytes() for name in os.listdir(tmp_path)}
     broken = make()
-    broken.init_kwargs["broken"] = object()  # JSON cannot hold it, so transformers stops half-way
+    broken.init_kwargs["broken"] = object()  # JSON cannot contain this value, so transformers stops halfway
     with pytest.raises(TypeError):
         broken.save_pretrained(tmp_path)
     assert {name: (tmp_path / name).read_bytes() for name in os.listdir(tmp_path)} == before
@@ -227,7 +227,7 @@ ORDER = ["old", "none", "new"]
 
 
 def killed_at(place, steps, *arguments):
-    """Which tokenizer a save, or a command, leaves that is killed after so many replacements; whether it was killed."""
+    """Kill a save or command after this many replacements; return the tokenizer that is left, and if it was killed."""
     done = python(KILLED_AT, place, steps, *arguments)
     if not (place / "tokenizer.json").exists():
         return "none", bool(done.returncode)
@@ -238,7 +238,7 @@ def killed_at(place, steps, *arguments):
 
 @pytest.mark.slow
 def test_killed_between_any_two_replacements_a_save_leaves_the_old_tokenizer_or_none(tmp_path):
-    """Of a directory with three files to change and one to remove; the last run is not killed."""
+    """The folder has three files to change and one to remove; the last run is not killed."""
     found, killed = [], True
     while killed and len(found) < 15:
         saved = tmp_path / f"saved{len(found)}"
@@ -372,7 +372,7 @@ def test_leftovers_of_killed_saves_are_removed_later(tmp_path):
 
 @pytest.fixture
 def on_disk(monkeypatch):
-    """List the calls of the system: whether each renamed file was on the disk before, and each folder."""
+    """List system calls: for each renamed file, whether it was flushed to the disk before, and each flushed folder."""
     said, written = [], set()
     fsync, moves = os.fsync, {"replace": os.replace, "rename": os.rename}
 
@@ -386,7 +386,8 @@ def on_disk(monkeypatch):
     def moved(name):
         def move(source, target, **options):
             files = [source] if os.path.isfile(source) else [f for f in source.rglob("*") if f.is_file()]
-            for file in () if "-old.tmp" in str(target) else files:  # what is moved aside need not be on the disk
+            # an old file that is moved aside need not be flushed
+            for file in () if "-old.tmp" in str(target) else files:
                 status = os.stat(file)
                 whole = (status.st_ino, status.st_mtime_ns, status.st_size) in written
                 said.append(("on disk" if whole else "NOT ON DISK", os.path.basename(target)))

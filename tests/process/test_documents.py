@@ -56,17 +56,17 @@ _named = pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.re
 
 
 def prose(document: Path) -> str:
-    """A document without its code."""
+    """Return a document without its code."""
     return _CODE.sub("", document.read_text(encoding="utf-8"))
 
 
 def links(document: Path) -> list[str]:
-    """What it links to."""
+    """Return the targets of the links in a document."""
     return [one or other for one, other in _LINK.findall(prose(document))]
 
 
 def anchors(document: Path) -> set[str]:
-    """The names of its headings, as GitHub and the site make them."""
+    """Return the anchors of the headings, as GitHub and the site create them."""
     text = re.sub(r"^```.*?^```$", "", document.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
     found = set(re.findall(r"<a (?:id|name)=\"([^\"]+)\"", text))
     for _, heading in _HEADING.findall(text):
@@ -85,7 +85,7 @@ def test_links_and_pictures_lead_to_files_and_headings_that_are_there(document):
         place, _, anchor = link.partition("#")
         target = (document.parent / place).resolve() if place else document
         if "model_cards" in target.parts and not (ROOT / "model_cards").is_dir():
-            continue  # the source distribution has none
+            continue  # the source distribution does not contain them
         if not target.exists() or not target.is_relative_to(ROOT):
             wrong.append(link)
         elif anchor and target.suffix == ".md" and anchor not in anchors(target):
@@ -97,7 +97,7 @@ def test_links_and_pictures_lead_to_files_and_headings_that_are_there(document):
 def test_a_document_has_one_title_and_steps_down_one_heading_at_a_time(document):
     text = re.sub(r"\A---\n.*?^---$", "", document.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
     levels = [len(marks) for marks, _ in _HEADING.findall(re.sub(r"^```.*?^```$", "", text, flags=re.DOTALL | re.M))]
-    if document.parent.name != "space":  # a Space shows the title of its metadata
+    if document.parent.name != "space":  # a Space shows the title in its metadata
         assert levels[0] == 1 and levels.count(1) == 1
         assert all(after <= before + 1 for before, after in zip(levels, levels[1:], strict=False))
 
@@ -110,7 +110,7 @@ def test_pages_contain_neither_template_syntax_nor_tex(document):
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences of a document's own prose; a list item or a part behind a colon counts as one, tables do not."""
+    """Return the sentences of a document; list items and parts after a colon count as sentences, tables do not."""
     text = re.sub(r"^<!-- from .*?^<!-- end -->|^```.*?^```$|^\|.*?$", "", text, flags=re.DOTALL | re.MULTILINE)
     text = re.sub(r"`[^`]*`", "code", re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", text))
     blocks = re.split(r"\n\s*\n|\n(?=[*#-] )|\n(?=\d+\. )", text)
@@ -174,7 +174,7 @@ def test_the_addresses_of_the_repository_are_the_same_everywhere():
 def test_the_reference_names_existing_objects():
     page = (ROOT / "docs" / "reference" / "python.md").read_text(encoding="utf-8")
     names = re.findall(r"^::: ([\w.]+)$", page, re.MULTILINE)
-    unlisted = {"GroupedCounts", "__version__"}  # the first is a former name
+    unlisted = {"GroupedCounts", "__version__"}  # the first one is a former name
     public = {f"mws_hf.{name}" for name in set(mws_hf.__all__) - unlisted}
     assert public - {"mws_hf.MwSError"} <= {*names}
     for name in names:
@@ -183,7 +183,7 @@ def test_the_reference_names_existing_objects():
 
 
 class _Read(html.parser.HTMLParser):
-    """The titles of a page, the addresses that it loads from elsewhere, and its pictures."""
+    """The titles of a page, the addresses of everything that it loads from other servers, and its pictures."""
 
     def __init__(self, text: str):
         super().__init__()
@@ -231,7 +231,7 @@ SMALL = {"32_000": "400", "32000": "400", "64000": "600", "max_steps=20": "max_s
 
 
 def write_sources(folder):
-    """The files that the pages speak of."""
+    """Write the files that the pages mention."""
     text = "\n".join(running_text() * 3)
     held_out = [" ".join(reversed(line.split())) for line in running_text()]
     (folder / "corpus.txt").write_text(text, encoding="utf-8")
@@ -269,15 +269,16 @@ def test_the_code_of_a_page_runs_from_top_to_bottom(page, tmp_path):
         if language != "bash":
             printed = ""
             continue
-        run_block(tmp_path, [sys.executable, "-c", "\n".join(python)])  # what the commands read may be what it saved
+        # the commands may read files that the Python blocks saved
+        run_block(tmp_path, [sys.executable, "-c", "\n".join(python)])
         printed = run_block(tmp_path, ["bash", "-euo", "pipefail", "-c", code]) * (code == shown)
     run_block(tmp_path, [sys.executable, "-c", "\n".join(python)])
 
 
 def check_output(shown, printed):
-    """Compare a block behind commands with what they printed: each line is a line of it, but for seconds."""
+    """Check that each line of a block after commands is a line that they printed, except for numbers of seconds."""
     if not printed or shown.startswith(("mws ", "spm_train ")) or sys.version_info[:2] != (3, 11):
-        return  # commands that are not run, or text of another Python
+        return  # the output of commands that are not run, or of another version of Python
     lines = {SECONDS.sub("", line) for line in printed.splitlines()}
     assert not [line for line in shown.splitlines() if line and SECONDS.sub("", line) not in lines]
 
@@ -301,7 +302,7 @@ UNRUN = [
 
 @pytest.mark.parametrize("line", UNRUN)
 def test_commands_that_need_a_network_or_minutes_are_commands(line):
-    """They are not run_block, but their options exist and have such values."""
+    """They are not run, but their options exist and accept these values."""
     _, name, *arguments = shlex.split(line, comments=True)
     parser_of(name).parse_intermixed_args(arguments)
 
@@ -343,7 +344,8 @@ def test_its_python_prints_what_it_shows(tmp_path):
     done = python("\n".join(BLOCKS), cwd=tmp_path, adding={"PYTHONUTF8": "1"})
     assert done.returncode == 0, done.stderr
     printed = done.stdout.splitlines()
-    if sys.version_info[:2] != (3, 11):  # the text that it trains on comes with Python, and that of 3.11 is shown
+    # the training text is part of Python, and the page shows the output of Python 3.11
+    if sys.version_info[:2] != (3, 11):
         assert len(printed) == len(SHOWN) and printed[0] == SHOWN[0] and printed[-1] == SHOWN[-1]
     else:
         assert printed == SHOWN
@@ -410,7 +412,7 @@ FINNISH = (
 
 @pytest.fixture(scope="module")
 def defined():
-    """What the block of the page defines."""
+    """Return the names that the code of the page defines."""
     text = (ROOT / "docs" / "how-it-works.md").read_text(encoding="utf-8")
     (block,) = re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
     assert len(block.splitlines()) <= 120
@@ -444,7 +446,7 @@ def test_the_morph_learner_of_the_page_finds_the_package_s_merges(defined, words
 
 @pytest.mark.parametrize("capitals", [None, "marker"])
 def test_the_tokens_that_the_space_shows_spell_the_text(capitals, monkeypatch):
-    monkeypatch.setitem(sys.modules, "gradio", ModuleType("gradio"))  # only the page needs it
+    monkeypatch.setitem(sys.modules, "gradio", ModuleType("gradio"))  # only the page of the Space needs it
     tokens_of = runpy.run_path(str(ROOT / "scripts" / "space" / "app.py"))["tokens_of"]
     texts = ["Hello lowly world", "Elle lit 🦔🦔, Hélène!"] * 20
     tokenizer = mws_hf.MwSTrainer(vocab_size=300, capitals=capitals, show_progress=False).train_from_iterator(texts)

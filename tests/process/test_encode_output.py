@@ -36,7 +36,7 @@ ONE_THREAD = {**os.environ, "MWS_NUM_THREADS": "1"}
 
 @pytest.fixture
 def finished(tmp_path):
-    """A finished corpus `out`, the tokenizer `tok` and the text it was made of."""
+    """A folder with a finished corpus `out`, the tokenizer `tok`, and the text that was encoded."""
     (tmp_path / "text.txt").write_text("".join(LINES), encoding="utf-8")
     save_directory(BACKEND, tmp_path / "tok")
     encode_corpus(tmp_path / "tok", tmp_path / "text.txt", tmp_path / "out")
@@ -128,7 +128,7 @@ def test_the_finished_corpus_itself_is_only_compared(finished):
     before = tree(finished / "out")
     assert encode(finished, finished / "text.txt").returncode == 0
     assert tree(finished / "out") == before
-    (finished / "out" / "state.json").unlink()  # as version 0.1 left it
+    (finished / "out" / "state.json").unlink()  # as version 0.1 wrote it
     assert encode(finished, finished / "text.txt").returncode == 0
     assert {name: row[0] for name, row in tree(finished / "out").items()} == {n: row[0] for n, row in before.items()}
 
@@ -208,7 +208,7 @@ def test_a_hostile_manifest_is_one_error_and_touches_nothing(finished, change, s
     big = any(isinstance(value, int) and value > 10**9 for value in change.values()) and "format" not in change
     for options in ({}, {"resume": False}, {"force": True, "resume": False}):
         if big and options:
-            continue  # well formed, so that the corpus may be replaced
+            continue  # this manifest is well-formed, so the corpus may be replaced
         with pytest.raises(MwSError):
             encode_corpus(BACKEND, finished / "text.txt", finished / "out", separator=EOS, **options)
     assert tree(finished) == before
@@ -279,7 +279,7 @@ def first_shard(home):
 
 
 def fed(home):
-    """`mws encode` of standard input that has written a shard and waits for more text."""
+    """Start `mws encode` on standard input; it has written a shard and waits for more text."""
     running = start("encode", home / "tok", "-", "-o", home / "out", "--shard-size", SHARD, env=ONE_THREAD)
     running.stdin.write(BIG)
     running.stdin.flush()
@@ -288,7 +288,7 @@ def fed(home):
 
 
 def whole_and_interrupted(home):
-    """The text as a file, what an undisturbed run makes of it, and whether `out` is the same."""
+    """Write the text to a file and encode it without interruption; return the files of that corpus and of `out`."""
     (home / "big.txt").write_bytes(BIG)
     encode_corpus(home / "tok", home / "big.txt", home / "undisturbed", shard_size=SHARD)
     return [{n: row[0] for n, row in tree(home / name).items()} for name in ("undisturbed", "out")]

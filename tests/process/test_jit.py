@@ -34,7 +34,7 @@ def raw(cache, code=CHILD, **options):
 
 
 def run(cache, code=CHILD, **options):
-    """Run a child; that it compiles, which a slow machine makes it say, is no matter."""
+    """Run a child process; the note about compiling, which it prints on a slow machine, is removed from its output."""
     done = raw(cache, code, **options)
     done.stderr = done.stderr.replace(COMPILING, "")
     return done
@@ -83,15 +83,15 @@ def test_a_damaged_cache_is_reported_once_and_compiled_again(filled, tmp_path, d
     else:
         assert done.stderr.count("\n") == 1
         assert "damaged" in done.stderr
-        assert run(tmp_path).stderr == ""  # mended
+        assert run(tmp_path).stderr == ""  # the damaged files were replaced
 
 
 @pytest.mark.parametrize("place", ["file", "no_room"])
 def test_a_cache_that_cannot_be_written_is_reported_once(tmp_path, place):
     cache, options = tmp_path / "cache", {}
-    if place == "file":  # where the folder should be
+    if place == "file":  # a file in the place of the folder
         cache.write_text("")
-    else:  # as on a full disk: no file may grow beyond a kilobyte
+    else:  # the effect of a full disk: no file may grow beyond a kilobyte
         resource = pytest.importorskip("resource")
         options["preexec_fn"] = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1024, 1024))
     done = run(cache, **options)
@@ -105,11 +105,11 @@ def test_missing_permissions(tmp_path):
     cache = tmp_path / "cache"
     cache.mkdir()
     code = CHILD
-    if os.getuid() == 0:  # nobody, for root may do everything
+    if os.getuid() == 0:  # the user nobody, because root has all permissions
         tmp_path.chmod(0o777)
         for above in tmp_path.parents[:3]:
             above.chmod(above.stat().st_mode | 0o011)
-        # an environment that nobody may read is no matter here: what compiling loads is loaded before
+        # everything that compiling needs is loaded before, because nobody may not be able to read the environment
         ready = "import mws_hf.kernels.interning, numba, numpy as np, numpy.ma, os\n"
         ready += "numba.njit(lambda a: np.zeros(len(a), np.int32))(np.zeros(3, np.int32)); os.setuid(65534)"
         code = f"{ready}\n{CHILD}"
@@ -150,7 +150,8 @@ def test_quiet_commands_do_not_report_compiling(tmp_path):
     (tmp_path / "text.txt").write_text("дом дома " * 9)
     code = "from mws_hf.commands.entry import main; import sys; sys.argv = ['mws', 'count', {!r}, '-o', {!r}{}]; main()"
     names = str(tmp_path / "text.txt"), str(tmp_path / "counts.parquet")
-    piped = raw(tmp_path / "a", code.format(*names, ""))  # the first run says so wherever its words go
+    # the first run reports it even if its output is not a terminal
+    piped = raw(tmp_path / "a", code.format(*names, ""))
     assert piped.stderr.count(COMPILING) == 1
     assert on_a_terminal(tmp_path / "b", code.format(*names, ", '--quiet'")) == ""
 
@@ -171,7 +172,7 @@ def test_a_numba_with_other_internals_uses_its_own_cache_where_nobody_else_write
 
 
 class Planted:
-    """What runs a command when it is unpickled."""
+    """An object that runs a command when it is unpickled."""
 
     def __init__(self, proof):
         self.proof = proof
@@ -181,7 +182,7 @@ class Planted:
 
 
 def plant(cache, proof):
-    """Put code of one's own into every file of the cache, sealed as the cache seals."""
+    """Replace every file of the cache by one with other code and a correct digest."""
     content = pickle.dumps(Planted(proof))
     for file in files_of(cache):
         file.write_bytes(hashlib.sha256(content).digest() + content)
@@ -240,7 +241,7 @@ def test_no_code_runs_that_others_could_have_written(filled, tmp_path, opened):
 
 
 def test_the_cache_is_only_for_its_user(filled, tmp_path):
-    """Whatever the umask; a folder around it that others may write does no harm."""
+    """This holds for any umask, and even if others may write to the parent folder."""
     (tmp_path / "open").mkdir()
     (tmp_path / "open").chmod(0o777)
     done = run(tmp_path / "open", preexec_fn=lambda: os.umask(0))
@@ -250,7 +251,7 @@ def test_the_cache_is_only_for_its_user(filled, tmp_path):
 
 
 def test_a_file_serves_no_other_kernel(filled, tmp_path):
-    """Files that others may rename, in a folder above or after a restored backup, are compiled again."""
+    """A file that was renamed, by others in a parent folder or by a restored backup, is compiled again."""
     other = tmp_path / "cache" / folder_of(filled).name
     shutil.copytree(folder_of(filled), other)
     code = "from mws_hf.kernels.jit import njit\n@njit\ndef {}(a):\n    return a {} 1\nprint({}(5))\n"
@@ -324,7 +325,7 @@ def increased(x):
 
 
 def test_kernels_are_compiled_by_one_thread_at_a_time():
-    """numba's registries broke now and then (KeyError) where two threads compiled a kernel at its first call."""
+    """Before, numba's registries sometimes broke (KeyError) if two threads compiled a kernel at its first call."""
     increased(1)
     thread = threading.Thread(target=increased, args=(1.5,))
     with jit._NUMBA_LOCK:

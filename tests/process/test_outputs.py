@@ -113,7 +113,7 @@ def test_a_finished_folder_is_rejected_and_replaced_as_a_whole_with_force(home, 
     needs_of(line, home)
     new = home / "new"
     new.mkdir()
-    (new / "notes.txt").write_text("mine", encoding="utf-8")  # has nothing to do with tokenizers
+    (new / "notes.txt").write_text("mine", encoding="utf-8")  # this file has nothing to do with tokenizers
     assert mws(*line.split(), cwd=home).returncode == 0
     written = sorted(os.listdir(new))
     for name in ("README.md", "tekken.json", "vocab.json", "spiece.model"):
@@ -123,7 +123,7 @@ def test_a_finished_folder_is_rejected_and_replaced_as_a_whole_with_force(home, 
     assert one_line(done) and "new: contains " in done.stderr and "--force" in done.stderr
     assert tree(new) == before
     own = {"README.md"} | ({"tekken.json", "vocab.json", "spiece.model"} if "compare" in line else set())
-    for _ in range(2):  # so that a script can run twice
+    for _ in range(2):  # a script can run the command twice
         assert mws(*line.split(), "--force", cwd=home).returncode == 0
         assert sorted(os.listdir(new)) == sorted({*written} | own)
         assert all((new / name).read_text(encoding="utf-8") == "mine" for name in ("README.md", "notes.txt"))
@@ -162,7 +162,7 @@ def test_encode_does_not_write_into_the_folder_of_a_tokenizer_or_model(home, bes
 
 
 def test_an_input_that_is_a_link_to_nothing_is_named(home):
-    """Also where the output exists, with which all inputs are compared: named, among files of a glob, in a loop."""
+    """The link is a name, a match of a glob, or part of a loop; an existing output is compared with all inputs."""
     (home / "old.parquet").write_text("old", encoding="utf-8")
     (home / "gone.txt").symlink_to("nowhere")
     (home / "loop.log").symlink_to("loop.log")
@@ -297,7 +297,7 @@ def test_a_name_that_no_file_can_have_is_rejected_before_any_work(home, name):
     for write in (small_fast().save_pretrained, lambda path: write_text(path, "text")):
         with pytest.raises(MwSError, match="no file can have this name"):
             write(str(home / name))
-    if "\0" in name:  # other names are refused as arguments
+    if "\0" in name:  # other such names are rejected as arguments
         for line in (["train", "text.txt"], ["count", "text.txt"], ["report", "tok"], ["encode", "tok", "text.txt"]):
             done = mws(*line, "-o", name, cwd=home)
             assert one_line(done) and "no file can have this name" in done.stderr
@@ -343,7 +343,7 @@ def test_a_full_disk_is_reported_in_one_line_and_leaves_nothing(home, line):
         pytest.skip("transformers 4 warns of our class in another file")
     before = sorted(os.listdir(home))
     arguments = line.split()
-    if arguments[0] in ("train", "count", "extend", "trim"):  # compile what must be compiled while there is room
+    if arguments[0] in ("train", "count", "extend", "trim"):  # compile all kernels while there is space on the disk
         assert mws(*arguments, cwd=home).returncode == 0
         new = home / "new"
         shutil.rmtree(new) if new.is_dir() else new.unlink()
@@ -360,7 +360,7 @@ ENDS = {"SIGINT": (130, "interrupted"), "SIGTERM": (143, "terminated"), "SIGHUP"
 
 
 def usual_signals():
-    """For `preexec_fn`: signals end a process that shells and `nohup` make background jobs ignore."""
+    """Restore the default action of signals that shells and `nohup` make background jobs ignore, as a `preexec_fn`."""
     for name in ENDS:
         signal.signal(getattr(signal, name), signal.SIG_DFL)
 
@@ -394,9 +394,10 @@ def test_counts_on_disk_of_a_killed_run_are_removed_by_a_later_one_and_those_of_
 @POSIX
 @pytest.mark.parametrize("name", ENDS)
 def test_a_training_that_a_signal_ends_leaves_nothing(name, tmp_path):
-    for _ in range(3):  # Python aborted now and then where a thread still waited for standard input
+    for _ in range(3):  # before, Python sometimes aborted if a thread still waited for standard input
         training = start("train", "-", "-o", tmp_path / "out", preexec_fn=usual_signals)
-        training.stdin.write(TEXT.encode() * 2000)  # returns once nearly all of it was read and more is waited for
+        # returns when nearly all of it was read and the command waits for more
+        training.stdin.write(TEXT.encode() * 2000)
         training.stdin.flush()
         training.send_signal(getattr(signal, name))
         _, errors = training.communicate(timeout=120)

@@ -16,7 +16,7 @@ TAG = f"v{mws_hf.__version__}"
 
 @pytest.fixture
 def copy(tmp_path):
-    """The files that say a version, to spoil."""
+    """Copy the files that contain the version, so that a test can change them."""
     for file in FILES:
         (tmp_path / file).parent.mkdir(exist_ok=True)
         shutil.copyfile(ROOT / file, tmp_path / file)
@@ -65,7 +65,7 @@ def test_the_workflow_publishes_a_tag_without_a_token_after_the_wheel_was_tried(
     text = (ROOT / ".github" / "workflows" / "release.yml").read_text(encoding="utf-8")
     flow = yaml.safe_load(text)
     build, publish = flow["jobs"]["build"], flow["jobs"]["publish"]
-    assert flow[True] == {"push": {"tags": ["v*"]}}  # YAML reads the key `on` as true
+    assert flow[True] == {"push": {"tags": ["v*"]}}  # YAML parses the key `on` as true
     assert publish["needs"] == "build" and publish["environment"]["name"] == "pypi"
     assert publish["permissions"] == {"id-token": "write"} and flow["permissions"] == {"contents": "read"}
     assert publish["steps"][-1]["uses"].startswith("pypa/gh-action-pypi-publish@")

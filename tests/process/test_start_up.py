@@ -39,14 +39,14 @@ MODULES_OF_A_TRAINING = 98
 
 
 def modules(code: str, *arguments: object) -> list[str]:
-    """The modules that a process has loaded after running `code`, which may end with SystemExit."""
+    """Return the modules that a process has loaded after running `code`, which may end with SystemExit."""
     script = f"import atexit, sys\natexit.register(lambda: print(*sys.modules, file=sys.stderr, sep=','))\n{code}"
     done = python(script, *arguments, check=True)
     return done.stderr.strip().splitlines()[-1].split(",")
 
 
 def loaded(code: str, *arguments: object) -> list[str]:
-    """Which of the modules above a process has loaded after running `code`."""
+    """Return which of the modules above a process has loaded after running `code`."""
     return [name for name in modules(code, *arguments) if name in (*HEAVY, *SELDOM)]
 
 
@@ -73,7 +73,7 @@ def test_training_segmenting_and_encoding_never_load_transformers(corpus: Path, 
         assert not {"pandas", "pydantic"} & {*libraries}
         assert arguments[0] != "train" or not {*SELDOM} & {*libraries}
     again = ["encode", tmp_path / "t", corpus, "--output", tmp_path / "again", "--quiet"]
-    assert "numba" not in loaded(run, *again)  # a little text is encoded without kernels
+    assert "numba" not in loaded(run, *again)  # short texts are encoded without kernels
     assert {*loaded(run, "segment", tmp_path / "t", "читал")} - {*SELDOM} == {"tokenizers"}
 
 
@@ -154,6 +154,6 @@ def test_terms_of_a_pair_are_aligned_and_explained(corpus: Path):
     lines = mws("explain", "--pair", "ч", "и", "--from", corpus, "--quiet").stdout.splitlines()
     table = lines[: lines.index("")]
     legend = [line.split("  ")[0] for line in lines[lines.index("") + 1 :]]
-    terms = [line.split()[0] for line in table[3:]]  # below the header and the two parts
+    terms = [line.split()[0] for line in table[3:]]  # after the header and the two parts
     assert set(terms) <= {name for entry in legend for name in entry.split(", ")}
     assert len({line.index(line.split()[1]) for line in table}) == 1  # one column

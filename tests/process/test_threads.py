@@ -77,4 +77,5 @@ def test_memory_does_not_grow_with_the_number_of_threads():
     peaks = []
     for threads in ("2", "2", "32"):  # the first run may have to compile
         peaks.append(int(python(LEARN, adding={"MWS_NUM_THREADS": threads}, check=True).stdout))
-    assert peaks[2] < peaks[1] + 80  # MB; counts of their own for each thread would take 24 bytes an entry: 150 MB here
+    # in MB; separate counts for each thread would take 24 bytes per entry, which is 150 MB here
+    assert peaks[2] < peaks[1] + 80

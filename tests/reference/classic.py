@@ -19,10 +19,10 @@ Pair = tuple[str, str]
 def learn_classic_reference(
     corpus: SymbolCorpus, n_merges: int, settings: Settings = PUBLISHED, limits: MergeLimits = UNLIMITED
 ) -> LearnedMerges:
-    """Merge the adjacent pair with the highest coefficient again and again; equal to `learner.learn_classic`.
+    """Repeatedly merge the adjacent pair with the highest coefficient, as `mws_hf.learn.classic.learn_classic` does.
 
-    It stops when the best coefficient is 0 (or not above `stop_threshold`). Pairs whose product is a token already are
-    passed over. Ties: see `mws_hf.learn.classic_coefficient`.
+    Learning stops when the best coefficient is 0 (or not above `stop_threshold`). Pairs whose product is a token
+    already are skipped. `mws_hf.learn.classic_coefficient` describes how ties are broken.
     """
     words = [(list(corpus.word(w)), int(corpus.weights[w])) for w in range(len(corpus))]
     ids = {character: i for i, character in enumerate(corpus.alphabet)}
@@ -50,7 +50,7 @@ def learn_classic_reference(
 
 
 def coefficients(words: list[tuple[list[str], int]], settings: Settings) -> dict[Pair, tuple[int, float]]:
-    """Compute count b and coefficient of every adjacent pair of a segmented corpus of (tokens, weight)."""
+    """Compute the count b and the coefficient of every adjacent pair in a segmented corpus of (tokens, weight)."""
     tokens: Counter[str] = Counter()
     pairs: Counter[Pair] = Counter()
     for word, weight in words:
@@ -76,7 +76,7 @@ def coefficients(words: list[tuple[list[str], int]], settings: Settings) -> dict
 
 
 def replace(tokens: list[str], pair: Pair) -> list[str]:
-    """Put the product in place of every occurrence of the pair, from left to right."""
+    """Replace every occurrence of the pair by the product, from left to right."""
     out: list[str] = []
     i = 0
     while i < len(tokens):

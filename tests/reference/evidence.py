@@ -23,7 +23,7 @@ def continuations(words: Sequence[str], order: int | None) -> dict[str, Counter[
 
 
 def context_at(word: str, i: int, order: int | None) -> str:
-    """Return the context that ends with character `i`: `order` characters, padded before the word; None: the prefix."""
+    """Return the context that ends with character `i`: `order` characters, padded at the start; None is the prefix."""
     prefix = word[: i + 1]
     return prefix if order is None else (BOUNDARY * order + prefix)[-order:]
 
@@ -37,7 +37,7 @@ def entropy(counter: Counter[str]) -> float:
 def branching(
     words: Sequence[str], order: int | None, *, backwards: bool = False
 ) -> list[list[tuple[float, float, float]]]:
-    """Compute (entropy, log2 support, log2 variety) of contexts that end, or backwards begin, with each character."""
+    """Compute (entropy, log2 support, log2 variety) of contexts that end (or backwards begin) with each character."""
     if backwards:
         return [row[::-1] for row in branching([word[::-1] for word in words], order)]
     table = continuations(words, order)
@@ -75,10 +75,10 @@ def expected_counts(
     known: float,
     spelled: Callable[[str], float],
 ) -> tuple[dict[tuple[str, int], float], list[list[float]], list[list[float]]]:
-    """Compute what `kernels.forward_backward` does by going through all ways to write each word.
+    """Compute the result of `lexicon_kernels.forward_backward` by enumerating all ways to write each word.
 
-    `spelled` gives the probability that a stem is spelled out as these characters. Returns uses of (entry, class);
-    moves; for each word, the probability of a cut after each character.
+    `spelled` returns the probability that a stem is spelled out as these characters. The result is the uses of each
+    (entry, class), the moves, and for each word the probability of a boundary after each character.
     """
 
     def piece_probability(piece: str, source: int) -> float:
@@ -116,17 +116,17 @@ def expected_counts(
 
 
 def letters_alone(letters: Mapping[str, float], unknown: Sequence[float]) -> Callable[[str], float]:
-    """Give the probability of a stem spelled out, each character for itself, and of its length by `unknown`."""
+    """Return the probability of a spelled-out stem: of its characters one by one, and of its length by `unknown`."""
     return lambda stem: unknown[len(stem)] * math.prod(letters[c] for c in stem) if len(stem) < len(unknown) else 0.0
 
 
 def letter_model(
     stems: Collection[str], frequency: Mapping[str, int], most: int, discount: float = 0.75
 ) -> Callable[[str], float]:
-    """Return a function that gives the probability of two characters or more, and the end, under the trigrams of stems.
+    """Return a function for the probability of two or more characters and the end of a stem, under trigrams of stems.
 
-    Beyond the `most` frequent characters all count as one, which they share by their frequency. `discount` is taken off
-    every count and given to the shorter context.
+    All characters except the `most` frequent ones count as one, whose probability they share by their frequencies.
+    `discount` is subtracted from every count, and its mass is given to the shorter context.
     """
     kept = sorted(frequency, key=lambda c: -frequency[c])[:most]
     rare = sum(n for c, n in frequency.items() if c not in kept)
@@ -154,16 +154,16 @@ def letter_model(
 
 
 def pieces_by_class(pieces: Sequence[str]) -> list[int]:
-    """Find the class of each piece of a word: the longest, the first of equal ones, is the stem."""
+    """Find the class of each part of a word: the longest part, or the first of several longest ones, is the stem."""
     stem = max(range(len(pieces)), key=lambda k: len(pieces[k]))
     return [0 if k < stem else 1 if k == stem else 2 for k in range(len(pieces))]
 
 
 def paradigm_scores(words: Sequence[str], shortest_stem: int, longest_ending: int, most: int) -> list[list[int]]:
-    """Count, after each character of words, the other stems that have the ending there and the best of its partners.
+    """Count, after each character, the other stems that have both the ending there and its best partner.
 
-    Partners are the other endings of the stem that begin with another character; only endings of several words count.
-    Stems with more than `most` endings are passed over.
+    The partners of an ending are the other endings of the stem that begin with a different character; only endings of
+    several words count. Stems with more than `most` endings are skipped.
 
     >>> paradigm_scores(["walked", "walks", "talked", "talks"], 2, 8, 150)[0]
     [0, 0, 0, 1, 0, 0]
@@ -195,6 +195,6 @@ def mixed_hash(text: str) -> int:
 
 
 def best_split(entry: str, logp: Mapping[str, float]) -> float:
-    """Compute the log probability of the best way to write an entry with two or more others; -inf if there is none."""
+    """Compute the log probability of the best way to write an entry as two or more others; -inf if there is none."""
     ways = (pieces for pieces in segmentations(entry, logp) if len(pieces) > 1)
     return max((math.fsum(logp[x] for x in pieces) for pieces in ways), default=-math.inf)

@@ -18,7 +18,7 @@ Weights = dict[str, list[float]]
 
 
 def boundary_probabilities(words: Sequence[str], granularity: float) -> dict[str, list[float]]:
-    """Probability of a boundary after each letter but the last of every word."""
+    """Return the probability of a boundary after each letter of every word, except after the last one."""
     cuts = list(lexicon_posteriors(words))
     targets = np.mean(cuts, axis=0)
     lexicon = np.mean([np.log(p / (1 - p)) for p in np.clip(cuts, 1e-3, 1 - 1e-3)], axis=0)
@@ -32,7 +32,7 @@ def boundary_probabilities(words: Sequence[str], granularity: float) -> dict[str
 
 
 def reranked(words: Sequence[str], mixed: np.ndarray, granularity: float) -> np.ndarray:
-    """The values of the mixture in the order that it, paradigms and affixes have together."""
+    """Return the values of the mixture in the joint order of the mixture, paradigms and affixes."""
     size = reranking.RERANK_BELOW - reranking.RERANK_FULLY
     weight = min(1.0, len(words) / reranking.SHORT_LIST, max(0.0, (reranking.RERANK_BELOW - len(words)) / size))
     if not weight:
@@ -56,7 +56,7 @@ def handed_out(mixed: np.ndarray, order: np.ndarray) -> np.ndarray:
 
 
 def affixes(words: Sequence[str], cut: np.ndarray) -> np.ndarray:
-    """Log-odds of a second EM, without pruning, from the parts of segmented words."""
+    """Return the log-odds of a second EM without pruning, which starts from the parts of segmented words."""
     counted = reference.substring_counts(words, lexicon.LONGEST_ENTRY, lexicon.MIN_ENTRY_COUNT)
     counts = {entry: [0.0] * 3 for entry in counted}
     stems, places = set(), iter(cut.tolist())
@@ -90,7 +90,7 @@ def affixes(words: Sequence[str], cut: np.ndarray) -> np.ndarray:
 
 
 def lexicon_posteriors(words: Sequence[str]) -> Iterator[list[float]]:
-    """EM with rising costs of an entry; boundary probabilities at all positions inside words, for each final cost."""
+    """Run EM with rising costs of an entry; return the boundary probabilities inside words at each averaged cost."""
     counted = reference.substring_counts(words, lexicon.LONGEST_ENTRY, lexicon.MIN_ENTRY_COUNT)
     text = "".join(words)
     letters = {c: (text.count(c) + 1) / (len(text) + len(set(text))) for c in sorted(set(text))}
@@ -142,7 +142,7 @@ def digamma(x: float) -> float:
 
 
 def new_weights(counts: Weights) -> Weights:
-    """Mean-field M-step: exp(digamma(count)); single letters are never lost."""
+    """Take the mean-field M-step, exp(digamma(count)); single letters are never removed."""
     raw = {entry: [math.exp(digamma(x)) if x >= 1e-6 else 0.0 for x in row] for entry, row in counts.items()}
     p = shares({entry: [max(x, 0.1) for x in row] if len(entry) == 1 else row for entry, row in raw.items()})
     return with_single_stems(p)
@@ -161,7 +161,7 @@ def new_moves(moved: Sequence[Sequence[float]]) -> tuple[list[list[float]], list
 
 
 def pruned(p: Weights, counts: Weights, price: float, letters: Mapping[str, float]) -> Weights:
-    """Without the entries that gain less over their best split than `price` times what it takes to spell them."""
+    """Remove the entries whose gain over their best split is less than `price` times the cost of spelling them."""
     totals = [math.fsum(row[c] for row in counts.values()) for c in range(3)]
     mean = {entry: math.fsum(x * t for x, t in zip(row, totals, strict=True)) / sum(totals) for entry, row in p.items()}
     logp = {entry: math.log(x) if x > 0 else -math.inf for entry, x in mean.items()}
@@ -176,7 +176,7 @@ def pruned(p: Weights, counts: Weights, price: float, letters: Mapping[str, floa
 
 
 def context_view(words: Sequence[str], targets: np.ndarray) -> np.ndarray:
-    """Log-odds of a ridge logistic regression from branching statistics to the lexicon's probabilities."""
+    """Return the log-odds of a ridge regression from branching statistics to the probabilities of the lexicon."""
     views = []
     for order in (None, *contexts.CONTEXT_LENGTHS):
         forward, backward = (reference.branching(words, order, backwards=b) for b in (False, True))
@@ -199,13 +199,13 @@ def context_view(words: Sequence[str], targets: np.ndarray) -> np.ndarray:
 
 
 def numbers(row: Sequence[Sequence[float]], i: int) -> list[float]:
-    """Entropy at a place, its rise from the one before, the next rise, support and variety; in reading direction."""
+    """Return the entropy at a position, its rise from the previous one, the next rise, support and variety."""
     here, before = row[i][0], row[i - 1][0] if i else 0.0
     return [here, here - before, row[i + 1][0] - here, *row[i][1:]]
 
 
 def variation(words: Sequence[str]) -> np.ndarray:
-    """Sum over both directions of the rise of whole prefixes' entropy, standardized at each distance from the edge."""
+    """Add up the standardized rises of the entropy of whole prefixes in both directions, by distance from the edge."""
     scores = np.zeros(sum(len(word) - 1 for word in words))
     for backwards in (False, True):
         rises, distances = [], []

@@ -70,7 +70,7 @@ def test_words_outside_of_the_training_are_split_between_their_parts(saved: Path
         inner = values[1:-1]
         for place in (len(prefix), len(prefix) + len(stem)):
             ranks.append(sum(value > inner[place - 1] for value in inner))
-    assert np.mean(np.array(ranks) < 2) > 0.8  # the two true places have most evidence
+    assert np.mean(np.array(ranks) < 2) > 0.8  # the two true boundaries have the highest probabilities
 
 
 def test_a_word_gets_the_same_probabilities_by_itself_and_among_others(found: AnyWord, lines: list[str]):
@@ -137,14 +137,15 @@ def test_both_classes_segment_and_explain_alike(saved: Path):
     text = " перечитал,  читал\nписал "
     pieces = fast.segment(text)
     assert "".join(pieces) == text.strip() and pieces == slow.segment(text)
-    assert len([piece for piece in pieces if piece[0].isspace()]) == 2  # where the other words begin
+    # the spaces before the second and the third word
+    assert len([piece for piece in pieces if piece[0].isspace()]) == 2
     assert fast.segment(["читал", "", text]) == [fast.segment("читал"), [], pieces]
     assert fast.explain(["читал", "писал"]) == [fast.explain("читал"), slow.explain("писал")]
     assert fast.explain("читал") == slow.explain("читал")
     assert repr(fast.explain("читал")) == str(fast.explain("читал"))
 
 
-def test_an_explanation_is_of_the_tables_that_the_tokenizer_has_now(saved: Path):
+def test_an_explanation_uses_the_present_merges_of_the_tokenizer(saved: Path):
     tokenizer = MwSTokenizerFast.from_pretrained(saved)
     other = MwSTokenizerFast(vocab=base_vocab(byte_symbols=BYTE_CHARACTERS))
     assert tokenizer.explain("читал").parts[0].steps

@@ -365,7 +365,7 @@ def test_files_saved_without_transformers_equal_those_of_transformers(special: l
     trainer.train_from_counts(counts).save_pretrained(tmp_path / "theirs")
     ours, theirs = ({p.name: p.read_bytes() for p in (tmp_path / name).iterdir()} for name in ("ours", "theirs"))
     assert b"# theirs" in theirs.pop("README.md")
-    theirs.pop("special_tokens_map.json", None)  # transformers 4 writes it too
+    theirs.pop("special_tokens_map.json", None)  # only transformers 4 writes this file
     assert ours == theirs
 
 
@@ -429,7 +429,7 @@ def test_a_pattern_too_much_for_tokenizers_is_rejected_before_training(pattern, 
     refused = mws("train", tmp_path / "text.txt", "--pattern", pattern, "--output", tmp_path / "out")
     assert one_line(refused) and said in refused.stderr and not (tmp_path / "out").exists()
     assert "panicked" not in "".join(capfd.readouterr())
-    assert MwSTrainer(pattern=r"\d+(?:,\d+)*|\s|\S").pattern  # as the message advises
+    assert MwSTrainer(pattern=r"\d+(?:,\d+)*|\s|\S").pattern  # the pattern that the message proposes
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="file names that are no text")

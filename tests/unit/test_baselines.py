@@ -62,7 +62,7 @@ def counted(lines):
 
 
 def cut(baseline, word):
-    """The pieces of a word."""
+    """Return the pieces of a word."""
     return list(baseline.source.segment_words([word])[0])
 
 
@@ -87,7 +87,7 @@ def test_train_save_load(name, learned, tmp_path):
     pieces = trained.source.segment_words(words)
     assert ["".join(p) for p in pieces] == words
     assert open_tokenizer(saved(tmp_path / "out")).segment_words(words) == pieces
-    assert trained.n_tokens <= 500 or learned == "awkward"  # single characters alone are more
+    assert trained.n_tokens <= 500 or learned == "awkward"  # here there are more than 500 characters
     assert not list((tmp_path / "out").glob("*.pkl"))
 
 
@@ -119,7 +119,7 @@ def test_training_twice_writes_the_same_files(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", BASELINE_SYSTEMS)
-def test_no_words_but_spaces(name):
+def test_counts_of_only_white_space_are_learned_or_rejected(name):
     pytest.importorskip(NEEDS.get(name, "tokenizers"))
     counts = WordCounts.from_mapping({" ": 3, "\n": 1}, pattern=DEFAULT_PATTERN)
     try:
@@ -178,7 +178,7 @@ def test_morph_bpe_merges_inside_the_segments_of_morfessor():
     stems = ("walk", "talk", "jump", "play", "work", "kick", "cook", "clean", "paint", "start")
     words = {
         f" {stem}{end}": 5 for stem in stems for end in ("", *endings)
-    }  # bare stems too, or none is worth an entry
+    }  # also stems without an ending; otherwise no stem would become a segment
     counts = WordCounts.from_mapping(words, pattern=DEFAULT_PATTERN)
     model = train("morfessor-frequent", counts, 0).source
     segments = {piece for word in words for piece in model.segment_words([word.strip()])[0]}
@@ -248,7 +248,7 @@ def test_training_on_counts_is_training_on_text(byte_level):
 
 
 def recount(words, weights, score, n_merges):
-    """The textbook loop: recount everything, take the first best pair, merge it left to right."""
+    """Learn merges as in textbooks: recount all pairs, choose the first best one, merge it from left to right."""
     cut = [list(word) for word in words]
     known = {symbol for word in cut for symbol in word}
     merges = []
@@ -285,7 +285,7 @@ def test_equals_the_recount(score, counted):
 
 
 def made_up(seed: int) -> list[str]:
-    """Text with many ties: few letters, short words, capitals, digits, symbols, marks, astral characters."""
+    """Return text with many ties: few letters, short words, capitals, digits, symbols, marks, astral characters."""
     choose = random.Random(seed)
     words = ["".join(choose.choices("абвab1😀A.\u0306", k=choose.randrange(1, 7))) for _ in range(60)]
     return [" ".join(choose.choices(words, k=8)) for _ in range(30)]
@@ -302,7 +302,7 @@ def test_merges_and_ties_are_those_of_the_library(lines):
     learned = tables_of(ours)[1][-len(wanted) :]
     spelled = [
         tuple(ours.decoder.decode([part]) for part in pair) for pair in learned
-    ]  # in bytes; whole characters each, so that they can be read
+    ]  # decoded, because the parts are whole characters in the byte alphabet
     assert len(wanted) > 60
     assert spelled == wanted
     for line in lines:
@@ -345,7 +345,7 @@ def sentence_piece(request):
 def test_a_converted_sentence_piece_model_splits_the_same(sentence_piece, parts):
     processor, tokenizer = sentence_piece
     text = re.sub(" +", " ", "".join(parts)).strip()
-    # its own normalizer has no dummy prefix (the training words carried the mark), so it is put here
+    # its normalizer adds no dummy prefix, because the training words had the mark, so the mark is added here
     if text:
         assert tokenizer.encode(text).tokens == processor.encode("▁" + text, out_type=str)
 
@@ -395,7 +395,7 @@ NEW_TOKENS = (
 
 
 def longest_match(word, vocab):
-    """Greedy longest match from the left, in plain Python, as tokenizer.json does it."""
+    """Segment a word by greedy longest match from the left, in plain Python, as tokenizer.json does."""
     pieces = []
     start = 0
     while start < len(word):
@@ -449,7 +449,7 @@ def test_decoding_drops_reserved_tokens_but_not_unknown(tmp_path):
 
 
 def plain_top_down(words, threshold, iterations=4):
-    """The rules of top-down WordPiece with dictionaries."""
+    """Choose tokens by the rules of top-down WordPiece, with dictionaries."""
     kept = {}
     for iteration in range(iterations):
         counts = Counter()

@@ -35,7 +35,7 @@ from mws_hf.tokenizer.segmenting import boundaries_within
 from tests.examples import examples
 from tests.small_tokenizers import ADVERSARIAL, small_fast, small_slow
 
-scalars = st.characters(exclude_categories=["Cs"])  # unassigned ones, noncharacters and private use among them
+scalars = st.characters(exclude_categories=["Cs"])  # including unassigned code points, noncharacters and private use
 ODD = st.sampled_from("aя漢😀👍🏽\u200d\u0301\u0906\u0939\u093f\ufeff\ufffd\u0378\U000e0fff\uffff\U0010ffff '\n€é")
 LINES = ["читать читал читала читали писать писал писала писали 漢字 😀 don't stop"] * 3
 
@@ -46,8 +46,8 @@ def test_merges_build_every_character_and_never_join_two(alphabet):
     made = [left + right for left, right in merges]
     assert len(set(made)) == len(made)
     for place, (left, right) in enumerate(merges):
-        assert bytes_of(left)[0] >= 0xC2  # starts a character of several bytes
-        assert len(right) == 1 and bytes_of(right)[0] & 0xC0 == 0x80  # goes on with it
+        assert bytes_of(left)[0] >= 0xC2  # a byte that starts a character of several bytes
+        assert len(right) == 1 and bytes_of(right)[0] & 0xC0 == 0x80  # a byte that continues a character
         assert len(left) == 1 or left in made[:place]
     assert {to_byte_level(c) for c in alphabet if not c.isascii()} <= set(made)
 
@@ -62,7 +62,7 @@ def test_the_table_is_that_of_tokenizers():
 
 @st.composite
 def tables(draw):
-    """An alphabet, merges as any of our learners gives them, and text in and around the alphabet."""
+    """Draw an alphabet, merges as our learners return them, and texts inside and outside the alphabet."""
     alphabet = draw(st.lists(st.one_of(ODD, scalars), min_size=1, max_size=12, unique=True))
     tokens, merges = list(alphabet), []
     for _ in range(draw(st.integers(0, 15))):
@@ -87,7 +87,7 @@ def test_text_is_split_as_by_the_same_merges_of_characters(case, pattern):
     for text in (inside, around, inside + around + inside):
         assert in_bytes.decode(in_bytes.encode(text).ids, skip_special_tokens=False) == text
         cuts = [boundaries_within(each.encode(text).offsets, 0, len(text)) for each in (characters, in_bytes)]
-        assert cuts[0] == cuts[1]  # outside the alphabet too: a character of several tokens is one there
+        assert cuts[0] == cuts[1]  # also outside the alphabet, where a character consists of several tokens
 
 
 @pytest.fixture(scope="module", params=["contextual", "classic"])
@@ -150,7 +150,7 @@ def test_added_tokens_that_would_decode_to_something_else_are_rejected(token):
         tokenizer.add_tokens(["<|имя|>", "<a b>"])
         ids = tokenizer.encode("é<|имя|><a b>Ġ")
         assert tokenizer.decode(ids, spaces_between_special_tokens=False) == "é<|имя|><a b>Ġ"
-        assert make().add_tokens([token]) == 1  # no matter among characters
+        assert make().add_tokens([token]) == 1  # a tokenizer of characters accepts the token
 
 
 @pytest.mark.parametrize("criterion", ["contextual", "classic"])
@@ -221,7 +221,7 @@ def test_raw_bytes_of_every_id():
 
 
 def test_slow_class_reads_any_byte_level_file_of_the_shape(tmp_path):
-    """Merges need not build characters first: the classes read what other trainers write."""
+    """Merges need not build characters first, because the classes also read tokenizers of other trainers."""
     backend = build_backend({c: i for i, c in enumerate(BYTE_CHARACTERS)} | {"ÐÐ": 256}, [("Ð", "Ð")])
     backend.save(str(tmp_path / "tokenizer.json"))
     slow, fast = (kind.from_pretrained(tmp_path) for kind in (MwSTokenizer, MwSTokenizerFast))
@@ -236,7 +236,7 @@ def test_slow_class_reads_any_byte_level_file_of_the_shape(tmp_path):
 def test_added_tokens_that_decode_to_other_text_are_rejected_or_reported(token, kept, tmp_path):
     backend = build_backend(base_vocab(byte_symbols=BYTE_CHARACTERS), [])
     backend.add_tokens([AddedToken(token, special=False)])
-    assert (backend.decode(backend.encode(token).ids) == token) == kept  # the library's own answer
+    assert (backend.decode(backend.encode(token).ids) == token) == kept  # the result of the library itself
     backend.save(str(tmp_path / "tokenizer.json"))
     assert ("added-token" in [finding.trap for finding in check(tmp_path).findings]) != kept
     for use in (lambda: BlockEncoder(backend), lambda: open_base(tmp_path), lambda: open_base(backend)):

@@ -122,7 +122,7 @@ def test_a_saved_directory_has_no_faults(alphabet, tmp_path):
     ],
 )
 def test_the_measured_effects_of_a_pattern_are_reported(pattern, digits, verdicts, tmp_path):
-    """As in scripts/results/clients-digits.md."""
+    """The expected verdicts are those of scripts/results/clients-digits.md."""
     small_fast(with_digits(pattern, digits), alphabet="bytes").save_pretrained(tmp_path)
     told = {each["client"]: each["verdict"] for each in json.loads(mws("check", tmp_path, "--json").stdout)["clients"]}
     assert tuple(told[name] for name in ("gigatoken", "tokie", "onnxruntime-extensions")) == verdicts
@@ -171,7 +171,8 @@ def test_names_and_templates_of_the_standard_class_are_repaired_for_all_versions
         tokenizer.save_pretrained(tmp_path / "copy", save_jinja_files=True)
     else:
         stock.save_pretrained(tmp_path / "copy")
-    written = [*(tmp_path / "copy").rglob("*.jinja")]  # 4.51 writes all templates into tokenizer_config.json
+    # transformers 4.51 writes all templates into tokenizer_config.json
+    written = [*(tmp_path / "copy").rglob("*.jinja")]
     assert ("version-templates" in traps(tmp_path / "copy")) == bool(written)
     assert written or transformers.__version__ < "5"
     repair(tmp_path / "copy")
@@ -225,12 +226,13 @@ def test_lost_text_is_detected(tmp_path):
 
 
 def test_a_pattern_too_much_for_tokenizers_is_a_finding(tmp_path, capfd):
-    """As a version that did not try patterns in `tokenizers` saved it; encoding such a sample would end in a panic."""
+    """An earlier version, which did not try patterns in `tokenizers`, saved it; encoding a sample text would panic."""
     small_fast().save_pretrained(tmp_path)
     split = {"type": "Split", "pattern": {"Regex": r"(?:\p{L}+'?)+;|\s|\S"}, "behavior": "Isolated", "invert": False}
     change(tmp_path / "tokenizer.json", pre_tokenizer=split)
     change(tmp_path / "tokenizer_config.json", auto_map=None)
-    change(tmp_path / "config.json", model_type="qwen2")  # whose class would be compared by encoding
+    # `check` would compare the class of this model type by encoding
+    change(tmp_path / "config.json", model_type="qwen2")
     assert "pattern" in traps(tmp_path)
     told = mws("check", tmp_path)
     assert told.returncode == 1 and "tokenizers fails at a run of 'a'" in told.stdout and not told.stderr
@@ -251,7 +253,7 @@ def test_an_intended_change_of_text_is_not_a_loss(tmp_path):
 
 @pytest.mark.parametrize("letters", ["AB", ""])
 def test_every_step_of_a_normalizer_is_listed_and_expected_in_decoded_text(letters, tmp_path):
-    """A step that was added by hand before the marker for capitals is no fault, either."""
+    """A step that was added by hand before the marker for capitals is not a fault, either."""
     vocab = base_vocab((), printable)
     backend = build_backend(vocab, [], normalization="nfc", special_tokens=["<|end|>"], capitals=letters)
     MwSTokenizerFast(tokenizer_object=backend, eos_token="<|end|>").save_pretrained(tmp_path)
@@ -276,7 +278,7 @@ def test_a_model_with_fewer_embeddings_and_one_of_mistral_are_named(tmp_path):
 
 
 def test_a_hole_in_the_ids_counts_and_padded_rows_are_fine(tmp_path):
-    """The highest id decides, and not the number of tokens; further rows are reported."""
+    """The number of rows is compared with the highest id, not with the number of tokens; padding rows are reported."""
     tokenizer = small_fast(alphabet="bytes")
     tokenizer.save_pretrained(tmp_path)
     spec = json.loads((tmp_path / "tokenizer.json").read_text(encoding="utf-8"))
@@ -296,7 +298,7 @@ def test_a_hole_in_the_ids_counts_and_padded_rows_are_fine(tmp_path):
 
 @pytest.mark.parametrize("nested", [False, True])
 def test_a_pattern_saved_as_a_string_is_reported(nested, tmp_path):
-    """As a training script did that gave the pattern itself for a Regex of it."""
+    """A training script passed the pattern as a str, and not as a `tokenizers.Regex`."""
     small_fast("llama3", alphabet="bytes").save_pretrained(tmp_path)
     backend = Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
     parts = [pre_tokenizers.Split(LLAMA3_PATTERN, "isolated"), pre_tokenizers.ByteLevel(False, use_regex=False)]
@@ -316,7 +318,7 @@ def test_patterns_that_tokenizers_1_cannot_run_are_reported_for_all_tokenizers(t
         assert told["tokenizers 1.0"] == verdict
     small_fast("o200k", alphabet="bytes", add_prefix_space=True).save_pretrained(tmp_path / "spaced")
     told = {fact.client.split(" (")[0]: fact for fact in check(tmp_path / "spaced").clients}
-    for client in ("tokenizers 1.0", "tiktoken", "llama.cpp"):  # these two as the exports themselves refuse it
+    for client in ("tokenizers 1.0", "tiktoken", "llama.cpp"):  # the exports for the last two reject it, too
         assert told[client].verdict == "refuses" and "add_prefix_space" in told[client].remark
     backend = Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
     backend.pre_tokenizer = pre_tokenizers.Sequence(
@@ -347,7 +349,7 @@ def test_misuse(tmp_path):
 
 
 def _as_other_programs_have_it(tokenizer, shift):
-    """A vocabulary in the forms of other programs, by file name; with `shift` two tokens swap their ids."""
+    """Return a vocabulary in the forms of other programs, by file name; with `shift`, two tokens swap their ids."""
     vocab = tokenizer.get_vocab(with_added_tokens=False)
     tokens = sorted(vocab, key=vocab.get)
     merges = [" ".join(pair) for pair in json.loads(tokenizer.to_str())["model"]["merges"]]
@@ -381,7 +383,7 @@ def test_another_vocabulary_in_the_folder_is_an_error_and_an_equal_one_is_not(na
 @pytest.mark.slow
 @pytest.mark.parametrize("by_stock_class", [False, True])
 def test_beside_a_model_of_every_type_ids_are_equal_or_check_says_what_happens(by_stock_class, tmp_path):
-    """`transformers` maps types to its classes, some with rules about files; a standard class saves no auto_map."""
+    """`transformers` maps model types to classes, some with rules about files; a standard class saves no auto_map."""
     from transformers import CONFIG_MAPPING
     from transformers.models.auto import tokenization_auto as mapped
 
@@ -396,11 +398,12 @@ def test_beside_a_model_of_every_type_ids_are_equal_or_check_says_what_happens(b
     wrong = getattr(mapped, "MODELS_WITH_INCORRECT_HUB_TOKENIZER_CLASS", ())
     classes = mapped.TOKENIZER_MAPPING_NAMES
     types, unread, differing = sorted({*classes, *CONFIG_MAPPING, *wrong}), [], []
-    for kind in {kind if kind in wrong else str(classes.get(kind)): kind for kind in types}.values():  # one a class
+    # one type per class
+    for kind in {kind if kind in wrong else str(classes.get(kind)): kind for kind in types}.values():
         (tmp_path / "config.json").write_text(json.dumps({"model_type": kind}))
         try:
             loaded = AutoTokenizer.from_pretrained(tmp_path, local_files_only=True, trust_remote_code=False)
-        except Exception:  # of its configuration, which needs a library or fields that are not here
+        except Exception:  # the class needs a library that is not installed, or fields that are missing
             unread.append(kind)
             continue
         if [loaded(text)["input_ids"] for text in texts] != expected:
@@ -418,7 +421,7 @@ def test_a_file_is_not_reported_as_an_empty_folder(name, message, tmp_path):
 
 
 def test_files_that_other_commands_open_are_checked_too(tmp_path):
-    """Only a SentencePiece model, by its folder or its file, and a tokenizer.json with another name."""
+    """These are a SentencePiece model without a tokenizer.json, as a folder or file, and a tokenizer.json renamed."""
     (tmp_path / "sp").mkdir()
     (tmp_path / "sp/spiece.model").write_bytes(sentence_piece("bpe"))
     small_fast().save_pretrained(tmp_path / "tok")
@@ -444,7 +447,7 @@ def test_a_saved_dropout_is_left_out_by_every_command_that_segments(tmp_path, ca
         opened = open_tokenizer(str(saved), by_class=by_class)
         assert opened.segment_words(words) == whole and "BPE-dropout of 0.25" in caplog.text
     config = json.loads((saved / "tokenizer_config.json").read_text(encoding="utf-8"))
-    del config["auto_map"]  # read by the class that it names
+    del config["auto_map"]  # without it, the class that tokenizer_class names is used
     (saved / "tokenizer_config.json").write_text(json.dumps(config), encoding="utf-8")
     assert open_tokenizer(str(saved), by_class=True).segment_words(words) == whole
 

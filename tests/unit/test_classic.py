@@ -67,7 +67,7 @@ def test_engine_equals_reference_to_the_end(corpus, score):
 
 
 def test_longer_products_become_possible_as_tokens_grow():
-    # 3 characters need a mean token length of (3 - 1.75) ** 2 = 1.5625, which only merges bring about
+    # a product of 3 characters needs a mean token length of (3 - 1.75) ** 2 = 1.5625, which only merges reach
     score = Settings(criterion="classic", max_len_delta=1.75)
     corpus = SymbolCorpus.from_words(["абвгд", "абвге", "жзвгд", "жзвге", "абклд", "жзкле"])
     learned = learn_classic(corpus, 9, score)
@@ -92,7 +92,7 @@ def test_stopping_and_continuing_is_learning_in_one_go(corpus, first, second):
     assert parts[0].merges + parts[1].merges == learn_classic(corpus, first + second).merges
 
 
-def test_compositions_follow_on_the_segmentation_the_score_left():
+def test_compositions_are_learned_on_the_segmentation_after_the_morph_merges():
     corpus = SymbolCorpus.from_words([" читать", " читал", " писать"])
     segmentation = WorkingCorpus(corpus)
     morphs = learn_classic(segmentation, 10**9)
@@ -120,7 +120,7 @@ def test_nothing_to_merge(words):
 
 
 def test_terms_by_hand():
-    # u_l = u_r = b = 1 among N = 4 tokens and B = 2 pairs: p_l = 1/4, p_r = 4 ** -0.75, p_b = 1/2
+    # u_l = u_r = b = 1, N = 4 tokens and B = 2 pairs: p_l = 1/4, p_r = 4 ** -0.75, p_b = 1/2
     found = terms_of(Counts(1, 1, 1, 1, 1, n_tokens=4, n_pairs=2, n_characters=4), 2.0, 2.0)
     p_r = 4**-0.75
     t_score = 1 - p_r
@@ -136,14 +136,15 @@ def test_terms_by_hand():
 def test_lengths_decide_which_pairs_are_candidates():
     short = Counts(9, 9, 9, 1, 2, n_tokens=100, n_pairs=80, n_characters=100)
     assert coefficient(short) > 0
-    assert coefficient(short._replace(left_size=2)) == 0  # 4 is more than 2 above the root of the mean length 1
+    # 4 exceeds the square root of the mean length, 1, by more than 2
+    assert coefficient(short._replace(left_size=2)) == 0
     assert coefficient(short._replace(left_size=2, n_characters=400)) > 0
     assert coefficient(short, Settings(criterion="classic", max_merge_len=2)) == 0
 
 
 @examples(50)
 @given(corpora(), st.integers(1, 15))
-def test_each_merge_is_explained_by_the_coefficient_it_was_taken_for(corpus, n_merges):
+def test_each_merge_is_explained_by_the_coefficient_for_which_it_was_chosen(corpus, n_merges):
     learned = learn_classic(corpus, n_merges)
     rows = explain_merges(corpus, n_merges)
     assert [row["coefficient"] for row in rows] == learned.scores

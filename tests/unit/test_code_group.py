@@ -35,7 +35,7 @@ def quiet(**options: object) -> MwSTrainer:
 
 
 def parts(name: str) -> list[str]:
-    """The parts of an identifier, by looking at neighbors one by one."""
+    """Return the parts of an identifier, found by comparing each letter with its neighbors."""
     cuts = [0]
     for i in range(1, len(name)):
         small_before, small_behind = name[i - 1].islower(), i + 1 < len(name) and name[i + 1].islower()
@@ -55,7 +55,7 @@ def counted(pattern: str) -> dict[str, WordCounts]:
 
 @pytest.fixture(scope="module")
 def groups():
-    """Whole identifiers; the default pattern would split most of them."""
+    """Return counts of whole identifiers; the default pattern would split most of them."""
     return counted("words")
 
 
@@ -74,7 +74,7 @@ class TestIdentifiers:
             assert {end + 1 for end in ends(parts(name))} <= ends(morphs.tokenize(" " + name)), name
 
     def test_the_same_words_under_another_name_are_a_language(self, groups):
-        """The oracle that the edges above come of the group's name, and that without it nothing changes."""
+        """The ends of parts above come from the name of the group; under another name, nothing is added."""
         named, other = (find_evidence({name: groups["code"], "eng": groups["eng"]}) for name in ("code", "cobol"))
         assert other.in_code is None
         name = " getUserName"
@@ -154,7 +154,7 @@ class TestIndentation:
 
 
 def grouped(digits: str, way: str) -> list[str]:
-    """The same as the pattern, by arithmetic."""
+    """Split digits by arithmetic, as the pattern does."""
     if way == "single":
         return list(digits)
     first = len(digits) % 3 if way == "right" and len(digits) <= 101 else 0

@@ -1,4 +1,4 @@
-"""The files beside a model's weights (`surgery/companions.py`), and names and headers of untrusted weights."""
+"""The files next to a model's weights (`surgery/companions.py`), and names and headers of untrusted weights."""
 
 # ruff: noqa: E402  (without torch the tests are skipped before anything that needs it is imported)
 
@@ -31,7 +31,7 @@ INDEX = "model.safetensors.index.json"
 
 @pytest.fixture(scope="module")
 def larger(tmp_path_factory):
-    """A base and its extension."""
+    """The folder of a base and of its extension."""
     place = tmp_path_factory.mktemp("companions")
     base = save(llama3_like(), place / "base", eos_token=SPECIAL[1])
     extend(base, count_documents(russian(), workers=1), 20).save(place / "larger", base)
@@ -59,7 +59,7 @@ def index_of(model):
 
 
 def shard_with(model, name, place):
-    """Let the index name another file for the shard of a tensor."""
+    """Change the file that the index names for a tensor."""
     index = index_of(model)
     old = index["weight_map"][name]
     index["weight_map"] = {key: place if file == old else file for key, file in index["weight_map"].items()}
@@ -96,7 +96,7 @@ def test_a_name_that_no_file_can_have_is_an_error(model, larger, tmp_path, name)
 
 @pytest.mark.parametrize("named", [None, "other.safetensors", INDEX])
 def test_the_weights_that_transformers_loads_are_transplanted(model, larger, tmp_path, named):
-    """One file comes before an index, and a file that config.json names comes before both."""
+    """A single file has priority over an index, and a file that config.json names has priority over both."""
     loaded = AutoModelForCausalLM.from_pretrained(model)
     for file, number in (("model.safetensors", 1), ("other.safetensors", 2)):
         save_file({key: value + number for key, value in loaded.state_dict().items()}, model / file, {"format": "pt"})
@@ -148,7 +148,7 @@ def test_totals_and_params_json_have_the_new_sizes(model, larger, tmp_path):
 
 
 def test_folders_of_the_model_are_copied_whole(model, larger, tmp_path, caplog):
-    """Those that modules.json names, with weights of any form, and any other without the old vocabulary."""
+    """Copied are folders that modules.json names, with any weights, and all others without the old vocabulary."""
     paths = ["", "1_Pooling", "2_Dense", "modules/3_LayerNorm"]
     write(model / "modules.json", [{"idx": n, "path": path, "type": "x.Y"} for n, path in enumerate(paths)])
     write(model / "1_Pooling/config.json", {"word_embedding_dimension": 16})
@@ -217,7 +217,7 @@ def test_a_module_outside_of_the_model_stops_the_command(model, larger, tmp_path
     ],
 )
 def test_a_damaged_config_is_named(model, larger, tmp_path, content, says):
-    """Those settings are damaged, not those of the tokenizer beside them."""
+    """The settings of the model are damaged, not those of the tokenizer next to them."""
     (model / "config.json").write_text(content, encoding="utf-8")
     with pytest.raises(MwSError, match=says):
         transplant_directory(model, larger, tmp_path / "new")
@@ -259,7 +259,7 @@ def test_an_adapter_in_memory_with_norms_of_the_embeddings_is_named(model, large
     held = AutoModelForCausalLM.from_pretrained(model)
     held.peft_config = {"mine": SimpleNamespace(use_dora=True)}
     old, new = (AutoTokenizer.from_pretrained(place) for place in (model, larger))
-    transplant(held, old, new)  # DoRA on other layers
+    transplant(held, old, new)  # DoRA on other layers is allowed
     embeddings = held.get_input_embeddings()
     embeddings.lora_embedding_A = torch.nn.ParameterDict({"mine": torch.nn.Parameter(torch.zeros(2, len(old)))})
     with pytest.raises(MwSError, match="'mine' applies DoRA to the embeddings"):

@@ -133,7 +133,7 @@ def test_nothing_is_trained_if_no_line_is_left_for_n_gram_models(tmp_path):
 
 
 def test_a_difference_in_a_table_is_that_of_its_own_figures(compared):
-    """Also for systems without a size, which are compared with MwS of one size, but listed at every size."""
+    """This includes systems without a size, which are compared with MwS of one size but are listed at every size."""
     folder, _ = compared
     tables = re.findall(
         r"(?m)^\| vocabulary \d+ \|.*\n\|[-:|]+\n((?:\|.*\n?)+)", (folder / "results.md").read_text("utf-8")
@@ -149,7 +149,7 @@ def test_a_difference_in_a_table_is_that_of_its_own_figures(compared):
 
 
 def written(folder):
-    """When each file of the tokenizers was written."""
+    """Return the time at which each file of the tokenizers was written."""
     return {path: path.stat().st_mtime_ns for path in (folder / "tokenizers").rglob("*") if path.is_file()}
 
 
@@ -318,9 +318,10 @@ def test_counts_that_are_too_large_to_repeat_words_are_divided_with_a_warning(go
     systems = parse_systems(["bpe-byte,bpe-end-of-word:text,wordpiece,unigram,sentencepiece-unigram"])
     started = time.perf_counter()
     found = compare(counts, [gold], [300], tmp_path, systems=systems, picture=False, resamples=10)
-    assert time.perf_counter() - started < 300  # repeated as often as they stand they would take hours
+    # if each word was repeated as often as its count, training would take hours
+    assert time.perf_counter() - started < 300
     assert len(found.tokenizers) == 5
-    assert 1 <= caplog.text.count("all counts divided by") <= 2  # once for each list of words
+    assert 1 <= caplog.text.count("all counts divided by") <= 2  # the warning is logged once per list of words
 
 
 def test_a_picture_is_drawn_whatever_the_notebook_set(compared, tmp_path):
@@ -378,7 +379,7 @@ def test_bits_of_a_system_that_loses_text_are_marked_in_every_form(tmp_path):
 
 
 def test_a_vocabulary_of_another_size_than_asked_for_is_labeled(tmp_path):
-    """256 bytes are more than 100 tokens, and the words of the text fewer than 400."""
+    """The 256 bytes exceed the size 100, and the text has fewer than 400 words."""
     systems = parse_systems(["bpe-byte,bpe-character,bpe-end-of-word,words"])
     options = {"systems": systems, "text": running_text(), "special_tokens": []}
     few = {row[0] for row in summary(compare(small_counts(), [], [100], tmp_path, **options))[1:]}
@@ -434,7 +435,7 @@ def rows_on(language, gold):
 
 @pytest.fixture
 def picture():
-    """The module that draws."""
+    """The module that draws pictures."""
     pytest.importorskip("matplotlib")
     return importlib.import_module("mws_hf.compare.picture")
 
@@ -457,7 +458,8 @@ def test_every_system_is_named_once_beside_its_point_in_the_color_of_its_line(
     said = "not drawn, because they do not encode text: " + ", ".join(absent)
     assert (said in axes.get_title(loc="left")) is bool(absent)
     assert {text.get_color() for text in names} == {line.get_color() for line in axes.lines}
-    extent = importlib.import_module("matplotlib.text").Text.get_window_extent  # without the line to the point
+    # the extent of the text, without the line to its point
+    extent = importlib.import_module("matplotlib.text").Text.get_window_extent
     boxes = sorted((extent(text, figure.canvas.get_renderer()) for text in names), key=lambda box: box.y0)
     for below, above in zip(boxes, boxes[1:], strict=False):
         assert above.y0 >= below.y1 - 3 and figure.bbox.y0 <= below.y0 and above.y1 <= figure.bbox.y1

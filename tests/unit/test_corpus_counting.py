@@ -54,7 +54,7 @@ def random_text(seed, size):
 
 
 def reference_hash(word):
-    """What `kernels.containers` computes, with Python's integers."""
+    """Compute the hash of `kernels.containers` with Python's integers."""
     a, b, c, d = 0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0xD6E8FEB86659FD93
     blocks64 = [int.from_bytes(word[k : k + 8], "little") for k in range(0, len(word) - 7, 8)]
     if len(word) < 24:
@@ -77,7 +77,7 @@ class TestCuts:
     @examples(2000)
     @pytest.mark.parametrize("pattern", NAMED_PATTERNS)
     def test_no_pre_token_crosses_a_division_point(self, pattern, text):
-        raw = (text + "....").encode()  # the last four bytes are never cut
+        raw = (text + "....").encode()  # the last four bytes are never divided
         cut = blocks.last_division_point(raw)
         left, right = raw[:cut].decode(), raw[cut:].decode()
         assert split(left, pattern) + split(right, pattern) == split(left + right, pattern)
@@ -218,7 +218,7 @@ def test_no_part_of_a_special_token_is_learned(special, tmp_path):
 
 
 def merged(contents: list[dict[bytes, int]]) -> dict[bytes, int]:
-    """What `merge_tables` finds in tables filled with these words."""
+    """Return the result of `merge_tables` for tables that are filled with these words."""
     tables = [TokenTable() for _ in contents]
     for table, words in zip(tables, contents, strict=True):
         offsets = np.cumsum([0, *map(len, words)])
@@ -306,7 +306,7 @@ def counts_of(mapping, **options):
 
 @pytest.fixture(autouse=True)
 def little_memory(monkeypatch):
-    """Tables are spilled when they would grow, files read by 100 rows, row groups written by 700."""
+    """Spill tables that would grow, read files in batches of 100 rows, and write row groups of 700 rows."""
     monkeypatch.setattr(counting, "SMALLEST_TABLE", 300_000)
     monkeypatch.setattr(counting, "_ROWS", 100)
     monkeypatch.setattr(counts_file, "ROW_GROUP", 700)
@@ -406,7 +406,7 @@ print(peak - libraries)  # how much of a library's file is mapped is the kernel'
 @thorough
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads the peak from /proc")
 def test_memory_does_not_grow_with_the_number_of_files(tmp_path):
-    """Words differ between files, and nearly all are too rare to be kept: 60 files contain 100 MB more than 20."""
+    """Each file has different words, nearly all of them too rare to be kept; 60 files have 100 MB more than 20."""
     parts, size = tmp_path / "parts", 60_000
     for number in range(60):
         words = pa.array([f" слово{number:02}{word:06}" for word in range(size)] + [" и"], pa.large_string())
@@ -417,12 +417,12 @@ def test_memory_does_not_grow_with_the_number_of_files(tmp_path):
     for files in (20, 60):
         peaks.append(int(python(PEAK, parts, files, tmp_path / "out.parquet", check=True).stdout))
     assert WordCounts.load(tmp_path / "out.parquet").words == [" и"]
-    assert peaks[1] < peaks[0] + 60, peaks  # the words would take hundreds
+    assert peaks[1] < peaks[0] + 60, peaks  # in MB; all words would take hundreds
 
 
 @pytest.mark.parametrize("pattern", ["gpt4", r"\w+|\W"], ids=["scanner", "regex"])
 @pytest.mark.parametrize("ending", with_more([".txt.gz"], ".md", ".csv"))
-def test_memory_follows_what_is_open_whatever_the_number_of_files(tmp_path, ending, pattern):
+def test_memory_depends_on_open_files_and_not_on_the_number_of_files(tmp_path, ending, pattern):
     content = b"text\nsome words\n"
     for k in range(300):
         (tmp_path / f"{k:03}{ending}").write_bytes(gzip.compress(content) if ending.endswith(".gz") else content)
@@ -434,7 +434,7 @@ def test_memory_follows_what_is_open_whatever_the_number_of_files(tmp_path, endi
 
     count(3)
     few, many = (peak_of(lambda files=files: count(files)) for files in (3, 300))
-    assert many < few + (16 << 20)  # a block of each file would be 150 MB; two threads may both have some open
+    assert many < few + (16 << 20)  # one block per file would be 150 MB; two threads may have some blocks open
 
 
 @pytest.mark.parametrize("paths", [None, b"a.txt", 5, {"a": "a.txt"}, ["a.txt", None], [b"a.txt"]])

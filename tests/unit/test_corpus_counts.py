@@ -222,7 +222,7 @@ def test_counts_are_rejected(name, tmp_path):
     assert is_counts_file(file)
     for command in ("train", "count"):
         if command == "count" and name == "a word twice":
-            continue  # which adds them up
+            continue  # the command adds them up
         done = mws(command, file, "--output", tmp_path / "out")
         assert one_line(done) and "c.parquet" in done.stderr and message in done.stderr
     assert not (tmp_path / "out").exists()
@@ -244,7 +244,7 @@ def test_truncated_and_altered_counts_are_rejected_wherever_they_end(tmp_path):
         except MwSError as error:
             assert "\n" not in str(error) and "c.parquet" in str(error)
         else:
-            assert read.total == 5  # what was altered means nothing
+            assert read.total == 5  # the altered metadata are not used
 
 
 def test_a_word_in_two_rows_is_repaired_by_count(tmp_path):
@@ -318,7 +318,7 @@ def test_canonical_order_of_many_words(largest):
     assert list(WordCounts.from_mapping(mapping, pattern="...").items()) == expected
 
 
-# A mapping of counts means one thing everywhere
+# A mapping of counts has the same meaning everywhere
 
 WORDS = {"читать": 50, "читала": 20, "писать": 30, "писала": 10, "кое-кто": 4}
 

@@ -48,7 +48,7 @@ def ids_of(encoder, documents):
 
 
 def defined(backend, how, text):
-    """The ids of a text without added tokens, computed from the definition."""
+    """Compute the ids of a text without added tokens from the definition of dropout."""
     vocab, merges = tables_of(backend)
     in_bytes = "<0x00>" not in vocab
     whole, building = built_first(merges) if in_bytes else ([], 0)
@@ -70,7 +70,7 @@ def test_kernel_equals_the_definition(documents, backend):
 
 
 @pytest.mark.parametrize("share", [0.0, 1.0])
-def test_no_dropout_and_nothing_but_dropout(share):
+def test_a_share_of_0_and_of_1(share):
     for backend in BACKENDS:
         found = ids_of(BlockEncoder(backend, dropout=Dropout(share)), TRICKY)
         if share == 0:

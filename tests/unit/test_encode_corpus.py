@@ -31,12 +31,12 @@ def backend():
 
 @pytest.fixture(autouse=True)
 def kernels(monkeypatch):
-    """Encode even a little text with the kernels; the ids without them are compared with these."""
+    """Encode even short texts with the kernels, so that the ids without kernels can be compared with these."""
     monkeypatch.setattr(bulk, "MAX_BYTES_WITHOUT_KERNELS", -1)
 
 
 @pytest.mark.parametrize("separator", ["eos", None])
-def test_a_little_text_is_encoded_without_kernels_to_the_same_files(backend, tmp_path, monkeypatch, separator):
+def test_a_short_text_is_encoded_without_kernels_to_the_same_files(backend, tmp_path, monkeypatch, separator):
     directory, path = save_directory(backend, tmp_path / "tok"), tmp_path / "text.txt"
     path.write_bytes("\n".join([*TRICKY, f"а{EOS}б", *LINES]).replace("\0", "").encode())
     encode_corpus(directory, path, tmp_path / "kernels", separator=separator)
@@ -103,7 +103,7 @@ def test_datasets_reads_the_same_rows(backend, corpus_file, tmp_path, separator)
 
 
 def test_datasets_maps_a_replaced_corpus_again(backend, tmp_path):
-    """`datasets` keeps what `map` made beside the corpus, by its fingerprint, which depends on every shard."""
+    """`datasets` caches results of `map` next to the corpus, by its fingerprint, which depends on every shard."""
     datasets = pytest.importorskip("datasets")
     for first in ("чита", "читатель и ещё слово"):
         encode_corpus(backend, [[first, *LINES]], tmp_path / "out", separator=EOS, shard_size=2000, force=True)
@@ -185,7 +185,7 @@ def test_a_corpus_without_ids_has_an_empty_range(backend, tmp_path):
 
 
 def test_a_pickled_corpus_does_not_become_the_one_that_replaced_it(backend, tmp_path):
-    """Such as in a worker of a DataLoader, whose process opens the corpus again."""
+    """An example is a worker of a DataLoader, whose process opens the corpus again."""
     pickled = pickle.dumps(encode_corpus(backend, LINES, tmp_path / "out", separator=EOS))
     assert rows(pickle.loads(pickled)) == expected_rows(backend, LINES)
     encode_corpus(backend, LINES[::-1], tmp_path / "out", separator=EOS, force=True)
@@ -217,7 +217,7 @@ def test_a_corpus_of_an_earlier_version_is_read_and_not_compared(backend, corpus
     manifest = json.loads((tmp_path / "ids" / MANIFEST).read_text(encoding="utf-8"))
     manifest["complete"] = complete
     for shard in manifest["shards"]:
-        shard["checksum"] *= 2  # 16 digits, as they were
+        shard["checksum"] *= 2  # 16 digits, as in earlier versions
     (tmp_path / "ids" / MANIFEST).write_text(json.dumps(manifest), encoding="utf-8")
     if complete:
         assert EncodedCorpus.open(tmp_path / "ids").n_tokens == first.n_tokens

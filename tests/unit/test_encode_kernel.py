@@ -42,7 +42,7 @@ def test_tricky_texts_equal_rust(pattern):
         assert encoder.is_fast
         expected = rust_ids(backend, TRICKY)
         assert ids_of(encoder, TRICKY) == expected
-        assert ids_of(encoder, TRICKY) == expected  # now from the cache
+        assert ids_of(encoder, TRICKY) == expected  # this time from the cache
 
 
 BYTE_ENCODERS = [BlockEncoder(backend) for pattern in SCANNED for backend in byte_level_backends(pattern)]
@@ -201,7 +201,7 @@ SYMBOLS = 4
 
 @st.composite
 def merge_tables(draw):
-    """Merges over ids: each product is a new id or, at times, one that exists."""
+    """Draw merges of ids; each product is a new id or, sometimes, an existing one."""
     pairs = draw(st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12)), max_size=14, unique=True))
     products = [draw(st.sampled_from([SYMBOLS + k, draw(st.integers(0, SYMBOLS + k))])) for k in range(len(pairs))]
     return np.array(pairs, np.int64).reshape(-1, 2), np.array(products, np.int32)
@@ -223,7 +223,7 @@ def test_merges_equal_the_definition(learned, symbols):
 
 
 def test_long_words_under_many_merges_equal_the_definition():
-    """If merges follow one another, each symbol must refer to both of its neighbors."""
+    """After each merge, a symbol must still refer to both of its neighbors."""
     chooser = random.Random(9)
     pairs = list(dict.fromkeys((chooser.randrange(4 + k), chooser.randrange(4 + k)) for k in range(400)))
     products = np.arange(4, 4 + len(pairs), dtype=np.int32)
@@ -245,7 +245,7 @@ def test_a_published_example_by_hand():
 def test_pair_table_finds_every_pair_and_nothing_else():
     chooser = random.Random(5)
     merges = np.array([(chooser.randrange(1 << 20), chooser.randrange(1 << 20)) for _ in range(5000)], np.int64)
-    merges[7] = merges[4999]  # listed twice: the last rank counts
+    merges[7] = merges[4999]  # a pair that is listed twice has its last rank
     pairs, ranks, _ = merge_table(merges, np.zeros(5000, np.int32))
     known = {tuple(pair): rank for rank, pair in enumerate(merges.tolist())}
     assert all(find_pair(pairs, ranks, *pair) == rank for pair, rank in known.items())
@@ -261,7 +261,7 @@ def make_keys(count, seed=0):
 
 
 def look_up(cache, text, start, size):
-    """The slot of a key, or a free one; the key itself; and whether the key is in the cache."""
+    """Return the slot of a key, or a free slot, the key itself, and whether the key is in the cache."""
     keys = np.empty((1, 4), np.uint64)
     look_ahead(text, np.array([start, start + size]), 1, keys, cache.slots)
     slot = find(cache.slots, cache.text, keys, 0, text, start)

@@ -60,7 +60,7 @@ def test_rows_scores_and_comparison(files):
 
 
 def test_nothing_may_have_the_name_of_a_part_of_the_report(files):
-    """The row or table of that name would take its place without a word."""
+    """A row or table with this name would silently replace the part of the report."""
     with pytest.raises(MwSError, match="every character.* is the name of a part of the report"):
         evaluate({"(every character)": files / "good"}, [files / "toy.tsv"])
     (files / "running text.tsv").write_text(GOLD, encoding="utf-8")
@@ -138,7 +138,7 @@ def test_a_terminal_and_a_pipe_get_the_same_columns(files, run):
 
 
 def test_one_tokenizer_and_one_gold_file_as_people_call_it(files):
-    """A path or an object, by itself, in a list or by name; a gold file as str, as a path or in a list."""
+    """A tokenizer is a path or an object, single, in a list or by name; a gold file is a str, a path or in a list."""
     good, toy = files / "good", files / "toy.tsv"
     expected = evaluate({"x": good}, [toy], baselines=False).rows[0].scores
     live = Tokenizer.from_file(str(good / "tokenizer.json"))
@@ -204,7 +204,7 @@ def test_a_function_that_does_not_return_strings_is_named(files, result):
     ["segment NAME", "check NAME", "evaluate NAME --gold toy.tsv", "evaluate good --gold NAME", "report NAME -o x"],
 )
 def test_a_text_in_the_place_of_a_name_is_an_error_in_one_line(files, line):
-    """A text of more than 255 bytes is no name of a file, which Python reports differently."""
+    """A text of more than 255 bytes cannot be the name of a file, and Python raises a different error for it."""
     text = "unlocked locks " * 200
     done = mws(*(text if part == "NAME" else part for part in line.split()), cwd=files)
     assert done.returncode == 2 and done.stderr.startswith("error: unlocked locks") and done.stderr.count("\n") == 1

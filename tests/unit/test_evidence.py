@@ -99,7 +99,7 @@ def test_evidence_equals_the_reference_implementation_from_end_to_end(granularit
     evidence = collect_evidence(listed, settings)
     found = {word: evidence.word(" " + word) for word in words}
     assert 0.2 < np.mean([x > 0.01 for row in expected.values() for x in row]) < 1
-    # the package keeps features and posteriors in single precision, so places all but equal (three at most) may swap
+    # the package stores features and posteriors in single precision, so up to three nearly equal positions may swap
     theirs = np.array([x for word in words for x in expected[word]])
     ours = np.array([x for word in words for x in found[word][1:-1]])
     order = np.argsort(theirs, kind="stable")
@@ -182,7 +182,7 @@ def trained(counts, **options):
 
 
 def stressed_language():
-    """Words of a made-up language, every third with an accent on its first vowel; some marked letters occur once."""
+    """Return made-up words, every third with an accent on its first vowel; some letters with marks occur only once."""
     words = {}
     for i, word in enumerate(sorted(make_language())):
         at = next((k for k, c in enumerate(word) if c in "aeiou"), None)
@@ -212,7 +212,7 @@ TEXTS = st.text("akotie " + ACUTE + DOTS + HOOK, max_size=12)
 @examples(40)
 @given(st.lists(TEXTS, min_size=1, max_size=8), st.integers(0, 5))
 def test_no_merge_of_marks_comes_between(texts, more):
-    """Encoding only by the merges, in rank order: every marked letter of the words stays whole in any text."""
+    """If the merges are applied in rank order, every letter with marks in the words stays whole in any text."""
     words = CodePoints.of([text for text in texts if text.strip()] or ["a"])
     merges = grapheme_merges(
         find_marked_letters(words, np.ones(len(words), np.int64)), "akotie" + ACUTE + DOTS + HOOK, 999
@@ -260,7 +260,7 @@ def test_paradigms_equal_counting_stems_by_pair_of_endings(words):
 
 
 def test_paradigms_of_one_list_give_probabilities_for_words_that_are_not_in_it():
-    """After `jump-`, which has `-s` and `-ed` in the list, a third ending is as good as its best company elsewhere."""
+    """`jump-` has `-s` and `-ed` in the list; other stems with one of these and a third ending support it."""
     listed = [stem + end for stem in ("walk", "talk", "call") for end in ("s", "ed", "ing")] + ["jumps", "jumped"]
     both = SymbolCorpus.from_words([*listed, "jumping"])
     n = sum(map(len, listed))

@@ -199,7 +199,7 @@ def test_expected_counts_and_moves_equal_going_through_all_ways_to_write(edged):
     np.testing.assert_allclose(posterior, [x for word in cuts for x in word], atol=1e-6)
 
 
-def test_a_word_that_cannot_be_written_counts_nothing():
+def test_a_word_that_cannot_be_written_adds_no_counts():
     corpus = SymbolCorpus.from_words(["ab"])
     lattice = build_lattice(corpus, 12, 2)
     counts, moves, posterior = np.zeros((2, 3), np.int64), np.zeros((5, 3), np.int64), np.ones(2, np.float32)
@@ -283,7 +283,7 @@ def test_solver_and_derivatives_equal_numpy():
     np.testing.assert_allclose(substitute(factor, targets[:7]), np.linalg.solve(full, targets[:7]))
 
 
-@pytest.mark.parametrize("n", [5000, 30_000])  # of many rows a sample is fitted first
+@pytest.mark.parametrize("n", [5000, 30_000])  # if there are many rows, a sample is fitted first
 def test_fit_ends_where_the_gradient_vanishes_even_on_nearly_separable_collinear_data(n):
     random = np.random.default_rng(7)
     rows = random.normal(size=(n, 5))

@@ -58,7 +58,7 @@ def test_llama_cpp_gives_the_same_ids_and_texts(pattern, digits, tmp_path):
 
 
 def test_the_tokens_of_a_gguf_file_spell_every_text(in_bytes, tmp_path):
-    """Decoding as in llama.cpp, without it: the bytes of each token, and special tokens as they are written."""
+    """Decode as llama.cpp does, without llama.cpp: the bytes of each token, and special tokens as they are written."""
     gguf = pytest.importorskip("gguf")
     in_bytes.add_tokens(["<new>"])
     write_gguf(in_bytes.backend_tokenizer, {}, tmp_path / "x.gguf", [], "x")
@@ -74,7 +74,7 @@ def test_the_tokens_of_a_gguf_file_spell_every_text(in_bytes, tmp_path):
 
 
 def test_a_gguf_file_names_the_end_for_the_beginning_where_there_is_none(in_bytes, tmp_path):
-    """llama.cpp would take token 11."""
+    """Otherwise llama.cpp would use token 11."""
     gguf = pytest.importorskip("gguf")
     tokens = in_bytes.convert_ids_to_tokens(range(2))
     for roles, wanted in (({"eos_token": tokens[1]}, 1), ({"eos_token": tokens[1], "bos_token": tokens[0]}, 0)):
@@ -90,7 +90,7 @@ def test_a_reader_that_decodes_differently_is_found_and_rejected(in_bytes):
     def ids_of(text):
         return backend.encode(text, add_special_tokens=False).ids
 
-    def drops_spaces(ids):  # as `llama_detokenize` does before points
+    def drops_spaces(ids):  # `llama_detokenize` removes spaces before periods
         return backend.decode(ids, skip_special_tokens=False).replace(" .", ".")
 
     texts = ["дом .", "дом.", "a . b"]
@@ -103,7 +103,7 @@ def test_a_reader_that_decodes_differently_is_found_and_rejected(in_bytes):
 
 @pytest.mark.parametrize("format", ["tiktoken", "gguf"])
 def test_an_export_that_a_reader_would_decode_differently_is_not_written(in_bytes, tmp_path, monkeypatch, format):
-    """The reader, another project's library, decodes all to the same text; its ids are right."""
+    """A stand-in for the library of another project returns right ids, and decodes all of them to the same text."""
     if format == "gguf":
         pytest.importorskip("gguf")
         pytest.importorskip("llama_cpp")
@@ -119,7 +119,7 @@ def test_an_export_that_a_reader_would_decode_differently_is_not_written(in_byte
 
 @pytest.mark.parametrize(("pattern", "digits"), IN_LLAMA_CPP)
 def test_llama_cpp_splits_where_the_pattern_does(pattern, digits, tmp_path):
-    """Any two of these characters would be merged, so the ids of a text show where it was split."""
+    """Any two of these characters have a merge, so the ids of a text show where it was split."""
     pytest.importorskip("gguf")
     pytest.importorskip("llama_cpp")
     characters = "aBяЯ\u0301ʰǅ漢12٣!. \n\r\t'’s/½\u00a0हि"
@@ -146,7 +146,7 @@ def test_tiktoken_loads_the_folder_with_the_same_ids(in_bytes, tmp_path, monkeyp
 
 
 def test_tiktoken_reads_a_folder_that_was_written_again(tmp_path, monkeypatch):
-    """tiktoken's own loader keeps a copy of each rank file by its path, and read the old one."""
+    """Before, it read the old file, because tiktoken's own loader caches rank files by their paths."""
     pytest.importorskip("tiktoken")
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.syspath_prepend(tmp_path / "out")
@@ -203,7 +203,7 @@ def test_byte_level_keeps_every_id_and_every_text(tmp_path):
     ],
 )
 def test_byte_level_rejects_other_tokenizers_of_characters(change, reason, tmp_path):
-    """Their ids or decoded texts changed silently, or the command ended with a KeyError."""
+    """Before, their ids or decoded texts changed silently, or the command ended with a KeyError."""
     spec = json.loads(small_fast().backend_tokenizer.to_str())
     change(spec)
     (tmp_path / "tokenizer.json").write_text(json.dumps(spec), encoding="utf-8")
@@ -212,7 +212,7 @@ def test_byte_level_rejects_other_tokenizers_of_characters(change, reason, tmp_p
 
 
 def test_truncation_and_padding_in_a_file_do_not_matter_to_a_comparison(in_bytes, tmp_path):
-    """They are of a past call, and tiktoken was said to give different ids because of them."""
+    """They are left over from an earlier call. Before, the comparison reported different ids because of them."""
     pytest.importorskip("tiktoken")
     in_bytes.backend_tokenizer.enable_truncation(4)
     in_bytes.backend_tokenizer.enable_padding(length=9)
@@ -235,7 +235,7 @@ def test_truncation_and_padding_in_a_file_do_not_matter_to_a_comparison(in_bytes
     "templates", [{"default": "{{ 1 }}", "rag": "{{ 2 }}", "tool_use": "{{ 3 }}"}, {"rag": "{{ 2 }}"}]
 )
 def test_named_chat_templates_stay_in_exports(templates, in_config, tmp_path):
-    """In files, as transformers 5 writes them, and in a list of the config, as 4 does."""
+    """transformers 5 writes them as files, and transformers 4 as a list in tokenizer_config.json."""
     gguf = pytest.importorskip("gguf")
     old = small_fast("llama3", alphabet="bytes")
     old.chat_template = None if in_config else templates
@@ -290,7 +290,7 @@ def test_tokenizers_that_llama_cpp_would_read_differently_are_rejected(make, rea
 
 
 def test_a_difference_found_on_the_sample_stops_the_export(tmp_path):
-    """llama.cpp folds no case, so an apostrophe before a long s is no English ending there."""
+    """llama.cpp does not fold case, so it does not treat an apostrophe and a long s as an English ending."""
     pytest.importorskip("gguf")
     pytest.importorskip("llama_cpp")
     backend = build_backend(*tokenizer_tables([], "ſy", [("ſ", "y")], "bytes"), "llama3")
@@ -310,7 +310,7 @@ def test_tiktoken_rejects_ids_that_are_not_ranks(tmp_path):
 @pytest.mark.parametrize("flag", ["lstrip", "rstrip", "single_word"])
 @pytest.mark.parametrize("write", ["gguf", "tiktoken"])
 def test_an_added_token_that_takes_spaces_is_rejected(flag, write, tmp_path):
-    """RoBERTa's `<mask>` is one; other programs would leave the space in the text."""
+    """RoBERTa's `<mask>` is such a token; other programs would leave the space in the text."""
     tokenizer = small_fast("llama3", alphabet="bytes")
     tokenizer.add_special_tokens({"mask_token": AddedToken("<mask>", **{flag: True})})
     with pytest.raises(MwSError, match=f"{flag} of the added token '<mask>' would be lost"):
@@ -323,7 +323,7 @@ def test_an_added_token_that_takes_spaces_is_rejected(flag, write, tmp_path):
 
 
 def test_tiktoken_rejects_an_added_token_that_begins_with_another(tmp_path):
-    """Its regular expression would take the one that comes first, and their order changes with each run."""
+    """Its regular expression finds the token that comes first, and their order differs from run to run."""
     tokenizer = small_fast("llama3", alphabet="bytes")
     tokenizer.add_tokens(["чит", "<tool>", "<tool>2"])
     with pytest.raises(MwSError, match="'<tool>2' begins with the added token '<tool>'"):

@@ -97,7 +97,7 @@ def test_a_word_is_measured_after_one_space_where_the_normalizer_puts_one(words)
 
 
 def test_a_change_is_measured_without_truncation_and_padding():
-    """A tokenizer.json may contain those of a past call."""
+    """A tokenizer.json may contain those of an earlier call."""
     base, larger = BASES[KINDS[0]](), extended(KINDS[0]).tokenizer
     whole = measure_change(base, larger, [*ENGLISH, *russian()])
     base, larger = Tokenizer.from_str(base.to_str()), Tokenizer.from_str(larger.to_str())
@@ -115,7 +115,7 @@ def test_old_ids_and_ranks_stay(kind):
 
 
 def byte_ends(kind: str, tokenizer: Tokenizer, text: str) -> set[int]:
-    """Where the tokens of a text end, in bytes; a byte that falls back counts as one."""
+    """Return where the tokens of a text end, in bytes; a token of byte fallback counts as one byte."""
     ends = [0]
     for token in tokenizer.encode(text, add_special_tokens=False).tokens:
         one_byte = re.fullmatch(r"<0x[0-9A-F]{2}>", token)
@@ -126,7 +126,7 @@ def byte_ends(kind: str, tokenizer: Tokenizer, text: str) -> set[int]:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_other_text_only_becomes_coarser(kind):
-    """Random mixtures of twelve scripts, code and digits: no token ends where none ended before."""
+    """In random mixtures of twelve scripts, code and digits, no token ends where none ended before."""
     random = Random(0)
     words = "والبيت किताबों 東京 テスト 한국어 naïve Straße evlerimizden 123 4567 foo_bar don't 🦔 x={}".split()
     words += "переписывающаяся читал подводник the walked".split() + russian()[0].split()[:20] + ["\u0301", "\t"]
@@ -154,7 +154,7 @@ def test_new_tokens_are_whole_characters_of_one_word(kind):
     texts = [larger.base.read(token) for token in larger.ids]
     parts = {left + right for left, right in larger.learned.merges[: larger.learned.found["characters"]]}
     for token, text in zip(larger.ids, texts, strict=True):
-        if byte_level and token in parts:  # on the way to a character of three bytes or more
+        if byte_level and token in parts:  # an intermediate token of a character of three or more bytes
             assert len(bytes_of(token)) <= 4
         else:
             assert "\ufffd" not in text and text.lstrip(" ").isalpha() and " " not in text[1:]
@@ -163,7 +163,7 @@ def test_new_tokens_are_whole_characters_of_one_word(kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_standard_bpe_applies_the_merges_as_they_were_learned(kind):
-    """The oracle is `tokenizers`: words of the corpus come out in the pieces that learning left them in."""
+    """`tokenizers` splits the words of the corpus into the same tokens as at the end of learning."""
     base, options = Base.of(BASES[kind]()), ExtensionSettings()
     forms = collect_base_forms(base, counts())
     symbols = [] if base.byte_level else missing_characters(base, forms, 100, options)
@@ -184,7 +184,7 @@ def test_the_same_words_give_the_same_tokens_in_any_order():
 
 
 def test_morphs_are_found_where_frequency_joins_them():
-    """Both get as many tokens; words are of a prefix, a stem and an ending."""
+    """Both have the same number of tokens, and each word consists of a prefix, a stem and an ending."""
     found = {}
     gold = {"".join(parts): parts for parts in product(PREFIXES, STEMS, ENDINGS)}
     for name, options in (
@@ -219,7 +219,7 @@ def test_characters_the_base_falls_back_on_become_symbols():
 
 @pytest.mark.parametrize("kind", ["llama3", "gemma"])
 def test_replace_retires_nothing_that_the_texts_given_use(kind):
-    """Sizes, merges and texts that come back: the matrix in test_trim.py."""
+    """The matrix in test_trim.py tests sizes, merges and decoded texts."""
     base, kept = BASES[kind](), ENGLISH[:1] + russian()
     larger = extend(base, counts(), 40, replace=iter(kept))
     given = {text: ids(base, text) for text in kept}
@@ -232,7 +232,7 @@ def test_replace_retires_nothing_that_the_texts_given_use(kind):
 
 
 def test_replace_retires_no_part_of_a_new_token():
-    """Also where none of the texts given uses that part: of these words one part is the last that could be retired."""
+    """This holds even if no text uses the part: one part of these words is the last token that could be retired."""
     words = {"walkers": 9, "thewalking": 8, "andtalking": 7, "talkersand": 5, "therein": 8}
     larger = extend(BASES["gemma"](), words, 20, composition=1, hidden_boundary_price=0, replace=["1"])
     new = larger.tokenizer.get_vocab(with_added_tokens=True)
@@ -240,7 +240,7 @@ def test_replace_retires_no_part_of_a_new_token():
 
 
 def test_ids_with_holes_and_tokens_behind_them_stay(tmp_path):
-    """Added tokens far behind, as Qwen has them: `tokenizers` would number them again when the vocabulary grows."""
+    """Qwen has added tokens far after the vocabulary; `tokenizers` would renumber them when the vocabulary grows."""
     base = Tokenizer.from_str(llama3_like().to_str())
     base.add_tokens(["<tool>"])
     larger = extend(base, counts(), 10)
@@ -254,7 +254,7 @@ def test_ids_with_holes_and_tokens_behind_them_stay(tmp_path):
 
 
 def test_the_file_keeps_the_form_it_had(tmp_path):
-    """Merges may also be strings, the form before tokenizers 0.20; only the lines of new tokens are added."""
+    """Merges may be strings, as before tokenizers 0.20; only lines for new tokens are added to the file."""
     source = save(llama2_like(), tmp_path / "base")
     spec = json.loads((source / "tokenizer.json").read_text(encoding="utf-8"))
     spec["model"]["merges"] = [" ".join(pair) for pair in spec["model"]["merges"]]
@@ -449,7 +449,7 @@ def test_unprotected_text_becomes_shorter(kind):
 
 
 def test_a_whole_word_of_the_sample_does_not_become_a_token_by_another_way():
-    """Llama 3 takes a whole word from its vocabulary without merging: then no merge need fire."""
+    """Llama 3 takes a whole word from its vocabulary without merging, so no merge is needed."""
     words = {" домик": 50, " домики": 30, "домик": 9, " том": 40, " омик": 90, " дом": 2}
     sample = (" дом",)
     assert " дом" in [open_base(llama3_like()).read(word) for word in protect(open_base(llama3_like()), sample).words]
@@ -478,7 +478,7 @@ def test_the_command_protects_text_and_reports_how_similar_text_changes(tmp_path
 
 
 def test_replaced_whole_words_are_reported(caplog):
-    """English words that the texts given do not use went without a word."""
+    """Before, English words that the given texts do not use were replaced silently."""
     words = {word: 20 for line in russian() for word in line.split()}
     with caplog.at_level(logging.WARNING):
         extension = extend(gpt2_like(), words, 20, replace=russian())
@@ -512,7 +512,8 @@ def test_a_required_string_that_is_a_token_already_is_not_replaced(make):
 
 
 def test_no_required_merge_makes_a_token_a_second_time():
-    merges = [("b", "a"), ("a", "b"), ("ab", "a")]  # a, ba and c: aba is an entry already
+    # abac is segmented as a·ba·c, and (a, ba) would make aba, which is a token already
+    merges = [("b", "a"), ("a", "b"), ("ab", "a")]
     assert merges_for(["abac"], merges, "abc") == [("ba", "c"), ("a", "bac")]
 
 
@@ -527,7 +528,7 @@ def test_standard_bpe_makes_each_string_one_token(strings, merges):
     except MwSError:
         return
     entries = dict.fromkeys([*"abc", *(a + b for a, b in made)])
-    assert len(entries) == 3 + len(made)  # each entry is made in one way
+    assert len(entries) == 3 + len(made)  # each token is made by one merge
     model = models.BPE({token: number for number, token in enumerate(entries)}, made)
     for string in strings:
         assert [token.value for token in model.tokenize(string)] == [string]

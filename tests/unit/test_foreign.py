@@ -58,7 +58,7 @@ def metaspace_unigram():
 
 
 def llama_like():
-    """A dummy prefix in the normalizer, no pre-tokenizer, byte fallback: an explicit space would become "▁▁"."""
+    """Build a BPE with a dummy prefix in its normalizer, in which a space before a word would become "▁▁"."""
     letters = ["▁", *"lockuned"]
     byte_tokens = [f"<0x{byte:02X}>" for byte in range(256)]
     merges = [("▁", "▁"), ("l", "o"), ("lo", "c"), ("loc", "k"), ("▁", "lock"), ("u", "n"), ("▁", "un"), ("e", "d")]
@@ -70,7 +70,7 @@ def llama_like():
 
 
 def literal_bytes():
-    """The layout of this project: literal characters, a leading space inside tokens, byte fallback."""
+    """Build a tokenizer of characters as this package does: spaces inside tokens, and byte fallback."""
     byte_tokens = [f"<0x{byte:02X}>" for byte in range(256)]
     merges = [(" ", "u"), (" u", "n"), ("l", "o"), ("c", "k"), ("lo", "ck"), ("e", "d")]
     vocabulary = [*byte_tokens, *" uncklode", *(a + b for a, b in merges)]
@@ -106,7 +106,7 @@ def test_tokens_spell_the_word_with_and_without_isolation(built, family):
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_tokens_of_whole_characters_give_their_own_split_points(built, family):
-    """For words of the training text no family needs bytes or unknowns: the pieces are the tokens without marks."""
+    """Words of the training text need neither byte nor unknown tokens, so their pieces are tokens without marks."""
     tokenizer, word = built[family], "unlocked"
     encoder = open_tokenizer(tokenizer, by_class=True)
     item = encoder.encode([" " + word if encoder.before else word])[0]
@@ -119,7 +119,7 @@ def test_byte_level_tokens_inside_characters_are_not_boundaries():
     tokenizer = Tokenizer(models.BPE(alphabet, []))
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     assert segment_words(tokenizer, ["жук", "😀a"]) == [("ж", "у", "к"), ("😀", "a")]
-    # A token of the second byte of one letter and the first of the next joins both letters: п=D0 BF, р=D1 80.
+    # A token of the second byte of п (D0 BF) and the first byte of р (D1 80) joins both letters.
     second_first = "¿" + "Ñ"
     tokenizer.model = models.BPE(alphabet | {second_first: 256}, [("¿", "Ñ")])
     assert segment_words(tokenizer, ["про"]) == [("пр", "о")]
@@ -155,7 +155,7 @@ def test_truncation_padding_and_special_tokens_of_the_file_are_off(built, tmp_pa
     item = open_tokenizer(tmp_path, by_class=True).encode(["unlocked locks locking unlock"])[0]
     assert item.spans[-1][1] == 29 and "[CLS]" not in item.tokens
     assert open_tokenizer(tmp_path, by_class=True).unknown_id == 0
-    assert built["word_piece"].truncation is not None  # the caller's object is left as it was
+    assert built["word_piece"].truncation is not None  # the object of the caller is not changed
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -178,7 +178,7 @@ def test_remote_code_is_never_run(built, tmp_path):
 
 
 class SlowStandIn:
-    """The three methods of a slow transformers tokenizer, over a fast one's token strings: the offsets are hidden."""
+    """A slow tokenizer with three methods, which returns the token strings of a fast one without offsets."""
 
     def __init__(self, tokenizer, unknown=None):
         self.tokenizer, self.unk_token = tokenizer, unknown

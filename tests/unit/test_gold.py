@@ -250,7 +250,7 @@ def test_ukrainian():
 def test_counts_contain_each_pre_token_once(russian):
     counts = lexicon_counts("ru", pattern=GPT4_PATTERN)
     assert set(counts.counts.tolist()) == {1}
-    running_text = " " + " ".join(russian.to_pylist())  # a space always starts a pre-token here
+    running_text = " " + " ".join(russian.to_pylist())  # in these words, a space always starts a pre-token
     assert counts.words == sorted(set(compiled(GPT4_PATTERN).findall(running_text)))
 
 

@@ -20,7 +20,7 @@ from mws_hf import MwSTrainer, WordCounts
 from mws_hf.text.pattern import GPT4_PATTERN, WORD_PATTERN
 from tests.paths import DATA, ROOT
 
-sys.path.insert(0, str(ROOT / "scripts"))  # this file is a program as well
+sys.path.insert(0, str(ROOT / "scripts"))  # this file is also a program
 from lab.made_up import made_up_lists  # noqa: E402
 
 RUSSIAN = DATA / "russian_forms.txt"
@@ -28,14 +28,14 @@ RUSSIAN = DATA / "russian_forms.txt"
 
 
 def zipf(words: list[str]) -> dict[str, int]:
-    """Counts as running text has them: the word with the n-th smallest hash occurs 20,000 / n times, or once."""
+    """Return counts as in running text: the word with the n-th smallest hash occurs 20,000 / n times, or once."""
     order = sorted(words, key=lambda word: hashlib.blake2b(word.encode(), digest_size=8).digest())
     return {word: max(1, 20_000 // n) for n, word in enumerate(order, start=1)}
 
 
 @cache
 def russian() -> dict[str, int]:
-    """Russian forms after a space, every fifth also capitalized, and other pre-tokens of text."""
+    """Return Russian forms after a space, every fifth also capitalized, and other pre-tokens of text."""
     words = zipf(RUSSIAN.read_text(encoding="utf-8").split())
     spaced = {" " + word: count for word, count in words.items()}
     capital = {" " + word.capitalize(): 1 + count // 9 for word, count in list(words.items())[::5]}
@@ -111,7 +111,7 @@ GOLDEN = {
 
 
 def digest(case: str) -> str:
-    """SHA-256 of the tokenizer.json that the case's training saves."""
+    """Return the SHA-256 of the tokenizer.json that the training of a case saves."""
     words, options = CASES[case]
     classic = options.get("criterion") == "classic"
     pattern, found = GPT4_PATTERN if classic else WORD_PATTERN, words()

@@ -64,7 +64,7 @@ def mixture() -> str:
 
 @pytest.fixture
 def files(tmp_path: Path) -> dict[str, list[str]]:
-    """Two files a group."""
+    """Write two files per group."""
     names = {}
     for name, text in TEXTS.items():
         lines = text.splitlines(keepends=True)
@@ -76,7 +76,7 @@ def files(tmp_path: Path) -> dict[str, list[str]]:
 
 @cache
 def _usual():
-    """The counts of the groups in their usual order, and what is learned from them."""
+    """Return the counts of the groups in their usual order, and the merges that are learned from them."""
     expected = {name: count_documents(TEXTS[name].splitlines(keepends=True)) for name in TEXTS}
     return expected, quiet().learn(expected)
 
@@ -188,7 +188,8 @@ def test_a_file_whose_groups_were_altered_is_rejected(tmp_path):
     WordCounts.from_groups(counted("fin", "eng")).save(tmp_path / "both.parquet")
     table = pq.read_table(tmp_path / "both.parquet")
     other = pa.array(["fra" if name == "fin" else name for name in table["group"].to_pylist()])
-    nobody_s = pa.array([None if name == "eng" else name for name in table["group"].to_pylist()])  # the first group
+    # "eng", the first group, has no name
+    nobody_s = pa.array([None if name == "eng" else name for name in table["group"].to_pylist()])
     for column in (other, nobody_s, table["group"].take(pa.array(np.arange(len(table))[::-1]))):
         pq.write_table(
             table.set_column(2, "group", column).replace_schema_metadata(table.schema.metadata), tmp_path / "x"
@@ -349,7 +350,7 @@ def test_a_heavier_group_gets_its_own_merges_sooner():
 
 
 def test_compositions_depend_on_the_size_of_a_text_and_morphs_do_not():
-    """Ten times the English text: the same morphs, and as with BPE more of the compositions for English."""
+    """With ten times the English text, morphs are the same, and English gets more compositions, as with BPE."""
     counts = counted("fin", "eng")
     totals = {name: each.total for name, each in counts.items()}
     fin, eng = times(counts["fin"], totals["eng"]), times(counts["eng"], totals["fin"])
@@ -393,11 +394,11 @@ def times(counts: WordCounts, factor: int) -> WordCounts:
 
 @thorough
 def test_words_of_several_scripts_get_evidence_among_words_of_their_script():
-    """The probabilities of 1,296 Latin and 2,916 Cyrillic words are those of each list by itself, also in a group."""
+    """The probabilities of 1,296 Latin and 2,916 Cyrillic words are those of each list alone, also within a group."""
     latin = {a + b + c for a, b, c in product(_SYLLABLES, _SYLLABLES, ("", "ssa", "lla", "ta"))}
     cyrillic = {a + b + c for a, b, c in product(_STEMS, _STEMS, ("", "ами", "ов", "ой"))}
     lists = [{" " + word: 5 for word in sorted(words)} for words in (latin, cyrillic)]
-    lists[1] |= {" 12": 3, ",": 9, " cмесь": 2}  # the first letter of the last is Latin
+    lists[1] |= {" 12": 3, ",": 9, " cмесь": 2}  # the first letter of the last word is Latin
     alone = [find_evidence(WordCounts.from_mapping(each, pattern=DEFAULT_PATTERN)) for each in lists]
     for counts in (
         WordCounts.from_mapping(lists[0] | lists[1], pattern=DEFAULT_PATTERN),
@@ -428,7 +429,7 @@ def test_a_shared_word_gets_the_mean_by_its_frequency_in_each_group():
 
 
 def test_a_penalty_lies_between_that_of_the_whole_text_and_that_of_its_group():
-    """In proportion to the square root of how often a type of the group occurs in the mean."""
+    """It is in proportion to the square root of the mean count of a type of the group."""
     groups = {"fin": counted("fin")["fin"], "eng": times(counted("eng")["eng"], 9)}
     own = {name: set(find_evidence(counts).types) for name, counts in groups.items()}
     assert not own["fin"] & own["eng"]

@@ -23,13 +23,13 @@ MODULES = {
 
 @cache
 def tree_of(name: str) -> ast.Module:
-    """The syntax tree of a module."""
+    """Return the syntax tree of a module."""
     return ast.parse(MODULES[name].read_text(encoding="utf-8"))
 
 
 @cache
 def imported(name: str) -> frozenset[str]:
-    """The modules of the package that a module imports, at its top or in functions, but not only for type checkers."""
+    """Return the modules of the package that a module imports, at its top or in functions, except for type checking."""
     skipped = {
         id(inner)
         for node in ast.walk(tree_of(name))
@@ -49,12 +49,12 @@ def imported(name: str) -> frozenset[str]:
 
 
 def package_of(name: str) -> str:
-    """The first part below the package."""
+    """Return the first part of a module's name after the name of the package."""
     return name.split(".")[1] if "." in name else ""
 
 
 def table_rows() -> list[tuple[list[str], str]]:
-    """The packages of each row of the table of packages in docs/architecture.md, and what they may import."""
+    """Return the packages of each row of the table in docs/architecture.md, and the packages that they may import."""
     text = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| (`[^|]+) \|[^|]*\| ([^|]+) \|$", text, re.MULTILINE)
     return [(re.findall(r"`(\w+)(?:/|\.py)`", names), last) for names, last in rows]
@@ -97,7 +97,7 @@ def test_no_module_imports_itself_indirectly():
 
 @cache
 def known(name: str) -> frozenset[str]:
-    """Every name in a module: what it defines, imports, exports by a string, or has as an argument or attribute."""
+    """Return every name in a module: definitions, imports, strings that export a name, arguments and attributes."""
     found = {each.removeprefix(f"{name}.") for each in MODULES if each.startswith(f"{name}.")}
     for node in ast.walk(tree_of(name)):
         words = (getattr(node, field, None) for field in ("name", "id", "arg", "attr", "value"))
@@ -106,7 +106,7 @@ def known(name: str) -> frozenset[str]:
 
 
 def exists(words: list[str], module: str) -> bool:
-    """Whether a dotted name in backticks is a file, a name of the package or of a library, or used in its module."""
+    """Return whether a dotted name in backticks is a file, a name of the package or a library, or in its module."""
     if words[-1] in ("json", "md", "py") or words[0] in vars(builtins):
         return True
     for split in range(len(words), 0, -1):
@@ -129,7 +129,7 @@ def classes() -> frozenset[str]:
 
 @cache
 def members() -> frozenset[str]:
-    """The names that a class may have, because it may inherit: all names of all modules."""
+    """Return the names that a class may have: because it may inherit them, all names of all modules."""
     return frozenset().union(*map(known, MODULES))
 
 
@@ -152,7 +152,7 @@ def test_no_module_is_longer_than_450_lines():
 
 
 def test_no_function_is_longer_than_60_lines():
-    """60 lines, its docstring aside."""
+    """The docstring does not count."""
     long = {}
     for name, file in MODULES.items():
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):

@@ -160,7 +160,7 @@ def test_check_compares_all_ids_that_are_named(tmp_path):
     raw["post_processor"]["special_tokens"]["<s>"]["ids"] = [77]
     assert spoiled(tmp_path / "placed", "tokenizer.json", **raw) == {"stale-id"}
     MwSTokenizerFast(tokenizer_object=backend, bos_token="<s>", eos_token="</s>").save_pretrained(tmp_path / "far")
-    far = {**raw["added_tokens"][0], "id": 999, "content": "<far>"}  # other programs give it the id of the file
+    far = {**raw["added_tokens"][0], "id": 999, "content": "<far>"}  # other programs give the token the id of the file
     assert spoiled(tmp_path / "far", "tokenizer.json", added_tokens=[*raw["added_tokens"], far]) == {"stale-id"}
     MwSTokenizerFast(tokenizer_object=backend, bos_token="<s>", eos_token="</s>").save_pretrained(tmp_path / "listed")
     for stops in ([1, 40], [40, 1, 41]):  # generation may also stop at regular tokens
@@ -172,7 +172,7 @@ def test_check_compares_all_ids_that_are_named(tmp_path):
 
 def test_check_names_the_tokens_of_a_chat_template_that_are_missing(tmp_path: Path):
     special = ["<s>", "<|user|>"]
-    tokens = "<|{{role}}|><|user|>{{'<|'+role+'|>'}}"  # the template puts tokens together, which cannot be checked
+    tokens = "<|{{role}}|><|user|>{{'<|'+role+'|>'}}"  # the template joins parts to tokens, which cannot be checked
     for number, missing in enumerate([[], ["<|a|>"], ["<|a|>", "<|b|>"], ["<|a|>", "<|b|>", "<|c|>", "<|d|>"]]):
         folder = tmp_path / str(number)
         backend = build_backend(*tokenizer_tables(special, ALPHABET, MERGES, "bytes"), special_tokens=special)

@@ -57,10 +57,10 @@ nasty_text = st.text(st.sampled_from(NASTY), max_size=24)
 
 
 def known(text):
-    """Without the code points that the Unicode tables of `tokenizers` do not know, or not as those of `regex`."""
+    """Remove code points that the tables of `tokenizers` lack, or classify differently from those of `regex`."""
     classes = character_classes()
     newer = compiled(r"[\p{L}\p{N}\p{M}]")
-    text = text.replace("\u0295", "")  # a small letter to `tokenizers`, a letter without case to `regex`
+    text = text.replace("\u0295", "")  # `tokenizers` has it as a lowercase letter, `regex` as a letter without case
     return "".join(c for c in text if not (newer.match(c) and classes[ord(c)] >= scanner.OTHER))
 
 
@@ -99,7 +99,7 @@ class TestCuts:
 
 
 def test_llama3_splits_as_gpt4_whatever_the_text():
-    """All strings of up to five of the kinds of characters that one of the patterns distinguishes."""
+    """The texts are all strings of up to five characters of the kinds that one of the patterns distinguishes."""
     for length in range(1, 6):
         for letters in product("l'a1.\n ", repeat=length):
             text = "".join(letters)
@@ -129,7 +129,7 @@ def test_class_table_equals_that_of_tokenizers_on_every_code_point(name, codes, 
 
 
 def test_o200k_takes_the_turns_of_case_that_the_pattern_takes():
-    """All strings of up to five of the kinds of character that it tells apart: capital, small, neither, mark, ..."""
+    """The texts are all strings of up to five characters of the kinds that it distinguishes, such as uppercase."""
     for length in range(1, 6):
         for letters in product("Aaª\u0301's/\n 1" if length < 5 else "Aaª\u0301's ", repeat=length):
             text = "".join(letters)
@@ -168,7 +168,7 @@ def test_class_table_survives_a_damaged_copy_on_disk(damage, tmp_path, monkeypat
     assert np.array_equal(scanner_classes._stored_table(path), expected)
 
 
-# the ends of every range that the definition of UTF-8 names
+# the ends of every range in the definition of UTF-8
 EDGES = bytes.fromhex("00 7f 80 8f 90 9f a0 bf c0 c1 c2 df e0 e1 ec ed ee ef f0 f1 f3 f4 f5 ff")
 
 
@@ -266,7 +266,7 @@ def stored(text, at, word):
 
 
 def cut(raw: bytes, end: int, kind: int) -> list[str]:
-    """Pre-tokens of ``raw[:end]`` by windows, and by the scanner where the windows do not decide."""
+    """Return the pre-tokens of ``raw[:end]`` by windows, and by the scanner where windows cannot decide."""
     text = np.frombuffer(raw + bytes(PADDING), np.uint8)
     places = [0]
     while places[-1] < end:

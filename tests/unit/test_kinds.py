@@ -62,11 +62,11 @@ def write_folder(path):
 
 
 class Row(NamedTuple):
-    """A kind: how a file of it is written, and what it can do.
+    """A kind of file: how a test writes it, and its properties.
 
     Attributes:
         write: writes `RECORDS` as such a file.
-        damaged: content that is an error, and what the error says, or None.
+        damaged: content that is an error, and a part of the message, or None.
         is_packable: whether such a file is read when it is compressed.
         has_columns, has_groups: whether it has columns, and whether one of them can name groups.
         is_word_list: whether lists of words have such names.
@@ -178,7 +178,7 @@ def test_an_encoding_that_fits_is_proposed_for_bytes_that_are_not_utf8(language,
     with pytest.raises(MwSError, match=r"a\.txt:1: byte \d+ is not utf-8") as error:
         count_files(tmp_path / "a.txt")
     named = str(error.value).partition("--encoding ")[2].partition(",")[0]
-    assert text.encode(encoding).decode(named) == text  # the option that is proposed reads it
+    assert text.encode(encoding).decode(named) == text  # the proposed encoding decodes the text
     assert count_files(tmp_path / "a.txt", encoding=named) == count_documents([f"{text}\n" * 3])
     assert encoding in candidates(text.encode(encoding), 0)[0].names
 
@@ -305,13 +305,13 @@ def test_standard_input_that_is_empty_is_a_warning(text, tmp_path):
     assert done.returncode == 0 and "-: is empty" in done.stderr and "1 in all" in done.stdout
 
 
-def test_a_text_that_begins_with_a_brace_is_no_json(tmp_path):
+def test_a_text_that_begins_with_a_brace_is_not_called_json(tmp_path):
     for number, text in enumerate(["{one} two\n", '{"one" two}\n', "{\n}\n"]):
         assert not mws("count", "-", "-o", tmp_path / str(number), stdin=text).stderr
 
 
 class Relation:
-    """A query that computes its rows when it is asked, as those of duckdb; its columns are queries, too."""
+    """A query that computes its rows on request, as a relation of duckdb does; its columns are queries, too."""
 
     columns = ("text",)
 

@@ -54,7 +54,7 @@ def test_alternatives_and_all_kinds_of_sources_mean_the_same(tmp_path: Path):
     assert read_labels({"cats": ["cat", "s"], "unlocks": [["un", "lock", "s"], ["unlock", "s"]]}) == expected
     assert read_labels([("cats", "cat s"), ("unlocks", "un lock s, unlock s")]) == expected
     assert read_labels(expected) == expected
-    file.write_text("lock\tunlocks\tV;3\tun|lock|s\n", encoding="utf-8")  # the formats of gold are those of labels
+    file.write_text("lock\tunlocks\tV;3\tun|lock|s\n", encoding="utf-8")  # labels have the same formats as gold files
     assert [label.segmentations for label in read_labels(file)] == [(("un", "lock", "s"),)]
 
 
@@ -103,7 +103,7 @@ def test_pairs_by_group_are_rejected_with_the_form_that_is_read():
 
 
 def test_a_trainer_reads_label_files_once_and_settings_read_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """A copy with other values, and a trainer from metadata, work without the file, and metadata read no file."""
+    """A copy with other values, and a trainer from metadata, work without the file; metadata cannot name a file."""
     file = tmp_path / "labels.tsv"
     file.write_text("cats\tcat s\n", encoding="utf-8")
     trainer = MwSTrainer(labels={"eng": file})
@@ -112,7 +112,7 @@ def test_a_trainer_reads_label_files_once_and_settings_read_none(tmp_path: Path,
         Settings(labels=file)
     monkeypatch.chdir(tmp_path)
     record = trainer.record | {"labels": {"labels": "labels.tsv"}}
-    with pytest.raises(MwSError, match="do not spell"):  # a word, and not the group of a file
+    with pytest.raises(MwSError, match="do not spell"):  # "labels" is read as a word, not as a group with a file
         MwSTrainer.from_record(record)
     file.unlink()
     assert replace(trainer, vocab_size=300).labels == MwSTrainer.from_record(trainer.record).labels == trainer.labels
@@ -126,7 +126,7 @@ def test_labels_that_mark_one_boundary_of_many_are_rejected(tmp_path: Path):
 
 
 def test_labels_move_the_evidence_towards_them(counts: WordCounts):
-    """With labels of whole words boundaries become fewer, and with labels of single letters they become more."""
+    """Labels of whole words reduce the number of boundaries, and labels of single letters increase it."""
     words = sorted(LANGUAGE)[::48]
     plain = quiet().learn(counts).evidence
     whole = quiet(labels={word: [word] for word in words}).learn(counts).evidence
@@ -171,7 +171,7 @@ def test_words_that_the_text_lacks_are_used_and_counted(counts: WordCounts):
 
 
 def test_a_granularity_asked_for_is_kept(counts: WordCounts):
-    """It is that of the fit to the labels, before tokens adjust the probabilities (tests/unit/test_token_rates.py)."""
+    """It applies to the fit to the labels, before tokens adjust the probabilities (tests/unit/test_token_rates.py)."""
     labels = {word: list(word) for word in sorted(LANGUAGE)[::60]}
     evidence = find_evidence(counts, quiet(labels=labels, granularity=0.1))
     places = len(evidence.probabilities) - len(evidence.code_points)
@@ -193,7 +193,7 @@ def test_labels_are_normalized_as_the_text_is():
 
 
 def test_marks_belong_to_their_letters():
-    """Labels mark positions between graphemes, alternatives count in part, and letter case makes no difference."""
+    """Labels mark positions between graphemes, alternatives count in part, and letter case is ignored."""
     words = CodePoints.of(["та\u0301л", "ко\u0301р", "вид", "мун", "суп"])
     labels = read_labels(
         {"Та\u0301л": "Та\u0301 л, Та\u0301л", "ко\u0301р": "к о\u0301р", "вид": "вид", "мун": "м у н", "суп": "су п"}
@@ -309,7 +309,7 @@ def test_a_word_without_a_segmentation_is_not_a_pair(labels: object):
 
 
 def test_files_and_commands_accept_labels_by_group(tmp_path: Path, mixture: dict[str, WordCounts]):
-    """Labels by group are in the metadata and in the output by group, and evaluation leaves their words out."""
+    """The metadata and the output have the labels by group, and evaluation leaves their words out."""
     words = sorted(LANGUAGE)
     turned = sorted(word[::-1] for word in words[:30])
     for name, counts in mixture.items():
@@ -363,7 +363,7 @@ def test_too_few_labels_are_reported_once(tmp_path):
 
 
 def test_labels_that_are_too_few_change_nothing(counts: WordCounts):
-    """Five labels are not enough if some of them cannot be used, or are one word in two letter cases."""
+    """Five labels are not enough if some of them cannot be used, or are the same word in two letter cases."""
     absent = {f"{word}zzz": [*LANGUAGE[word], "zzz"] for word in sorted(LANGUAGE)[:4]}
     unusable = {"x": "x", "7up": "7 up", "no-one": "no - one", "ab" * 15: " ".join(["ab"] * 15)}
     again = {word.capitalize(): [parts[0].capitalize(), *parts[1:]] for word, parts in absent.items()}

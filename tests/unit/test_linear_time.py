@@ -62,7 +62,7 @@ def test_twenty_thousand_added_tokens_in_bulk(name: str):
     for place in (3, 700, 701):
         documents[place] = f"а{name.format(19_999)}б"
     encoder = BlockEncoder(backend)
-    encoder.encode(block_of([f"а {name.format(1)}".encode()], str))  # compiles
+    encoder.encode(block_of([f"а {name.format(1)}".encode()], str))  # compiles the kernels
     with within(3):
         encoded = encoder.encode(block_of([document.encode() for document in documents], str))
     assert [piece.tolist() for piece in np.split(encoded.ids, encoded.ends[:-1])] == rust_ids(backend, documents)
@@ -124,7 +124,7 @@ def test_a_word_that_is_too_long_to_explain_or_to_require_is_an_error_at_once(tm
 
 
 def test_one_word_is_looked_up_without_a_table_of_all_characters():
-    """`mws report` and `mws explain` look up each word of gold, so that a table for each took most of their time."""
+    """Before, a table per word took most of the time of `mws report` and `mws explain`, which look up gold words."""
     evidence = collect_evidence(collect_types([" дом", " дома", " ISPARTALI", " ışık"], np.array([5, 4, 3, 2])))
     evidence.word(" дом")
     words, known = (" дома", " Işık", "(Дом", " ıspartalı", " 𐐀"), list[bool]()
@@ -146,13 +146,13 @@ def test_thousands_of_added_tokens_hardly_slow_down_a_call_or_a_save(tmp_path: P
     held = tokenizer.backend_tokenizer
     short = {"truncation": True, "max_length": 4}
     tokenizer("читал", **short)
-    with within(1):  # 5 s when the added tokens were compared at each call
+    with within(1):  # 5 s if the added tokens are compared at each call
         for _ in range(1000):
             tokenizer("читал", **short)
-    held.add_tokens(["читал"])  # by whoever has the backend: still seen
+    held.add_tokens(["читал"])  # the tokenizer notices that other code changed its backend
     assert tokenizer("читал", **short)["input_ids"] == [held.token_to_id("читал")]
     tokenizer.save_pretrained(tmp_path)
     slow = MwSTokenizer.from_pretrained(tmp_path)
-    with within(4):  # 20 s when they were added one by one
+    with within(4):  # 20 s if they are added one by one
         slow.save_pretrained(tmp_path / "slow")
     assert MwSTokenizer.from_pretrained(tmp_path / "slow").get_vocab() == tokenizer.get_vocab()

@@ -15,7 +15,7 @@ from tests.small_tokenizers import small_fast
 
 @pytest.fixture
 def model(tmp_path: Path) -> Path:
-    """A directory with a file, one in a subfolder, and a file beside the directory."""
+    """A folder with a file and a file in a subfolder, and another file next to the folder."""
     (tmp_path / "mine").write_text("secret")
     folder = tmp_path / "model"
     (folder / "shards").mkdir(parents=True)
@@ -103,7 +103,7 @@ LINKED = [
 
 
 def commands_that_copy(base: Path, folder: Path) -> dict[str, list[object]]:
-    """Every command that copies files beside a tokenizer into its output."""
+    """Return every command that copies files next to a tokenizer into its output."""
     return {
         "extend": ["extend", base, folder / "text.txt", "--add", 3, "-q", "-o", folder / "out"],
         "trim": ["trim", base, "--text", folder / "text.txt", "--keep-size", 300, "-q", "-o", folder / "out"],
@@ -124,7 +124,7 @@ def test_no_output_contains_the_content_of_a_file_outside(command, name, tmp_pat
     done = mws(*commands_that_copy(base, tmp_path)[command])
     copied = [path for path in (tmp_path / "out").rglob("*") if path.is_file() and b"do not copy" in path.read_bytes()]
     assert not copied
-    if command != "export" or name != "special_tokens_map.json":  # which it does not copy
+    if command != "export" or name != "special_tokens_map.json":  # `mws export` does not copy this file
         assert done.returncode == 2 and f"{name}: is a link to" in done.stderr and not (tmp_path / "out").exists()
 
 

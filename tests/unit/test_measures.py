@@ -27,7 +27,7 @@ from mws_hf.tokenizer.segmenting import pieces_of
 from tests.agglutinative import make_language
 from tests.examples import examples
 
-# The reference of the unit tests of github.com/svirpioj/morphoeval, whose expected values are quoted below.
+# The reference segmentations of the unit tests of github.com/svirpioj/morphoeval; the expected values are from there.
 REFERENCE = {
     "koira": "koira",
     "koiran": "koira n",
@@ -91,7 +91,7 @@ def test_emma2_is_the_published_one(gold, predicted, precision, recall):
 
 
 def spelled_out(rows, others):
-    """The share of `rows` assigned to the pieces of `others`: the definition, one morph after another."""
+    """Compute the assigned share of `rows` from its definition, one morph after another."""
     pieces = sorted({piece for other in others for piece in other})
 
     def assigned(morph):
@@ -132,7 +132,7 @@ def test_micro_scores_by_hand():
 
 
 def test_morphscore_leaves_whole_words_out_as_its_readme_does():
-    # The four rows of MorphScore's README: tokenizer 2 on aldi+z, suučesnik+a, samráð+s (excluded), Αδριανή+ς.
+    # These are the four examples in MorphScore's README, for its tokenizer 2; samráð+s is excluded there.
     gold = as_gold({"aldiz": "aldi z", "suučesnika": "suučesnik a", "samráðs": "samráð s", "Αδριανής": "Αδριανή ς"})
     scores = score(gold, [("aldi", "z"), ("su", "u", "če", "s", "nika"), ("samráðs",), ("Α", "δρ", "ιανή", "ς")])
     assert (scores.morphscore, scores.morphscore_words) == (2 / 3, 3)
@@ -145,13 +145,13 @@ def test_alternatives_count_the_best_one():
     assert score([entry], [("adoptio", "ilta")]).f1 == 1
     assert score([entry], [("adoptio", "ilta")]).exact == 1
     assert score([entry], [("adoptio", "i", "lta")]).exact == 1
-    # Precision and recall may each take their own alternative in the macro average, as in Morfessor's evaluation.
+    # In the macro average, precision and recall may use different alternatives, as in Morfessor's evaluation.
     both = GoldWord("abcd", (("a", "bcd"), ("ab", "c", "d")))
     scores = score([both], [("a", "b", "c", "d")])
     assert (scores.macro_precision, scores.macro_recall) == (2 / 3, 1)
 
 
-def test_words_of_one_letter_do_not_lift_the_average():
+def test_words_of_one_letter_do_not_raise_the_average():
     gold = as_gold({"ab": "a b", "я": "я"})
     assert score(gold, [("ab",), ("я",)]).macro_recall == 0
 
@@ -211,7 +211,7 @@ def distance(first: tuple[str, ...], second: tuple[str, ...]) -> int:
     return at(len(first), len(second))
 
 
-long = st.lists(st.sampled_from(["a", "b", "ab"]), max_size=90)  # more than a machine word
+long = st.lists(st.sampled_from(["a", "b", "ab"]), max_size=90)  # longer than a machine word
 
 
 @given(pieces | long, pieces | long)
@@ -292,7 +292,7 @@ def test_boundary_precision_and_recall_are_those_of_morphoeval():
 
 
 def a_table(seed, quality, words=400):
-    """A table of random words; each gold boundary is found with the given probability."""
+    """Return a table of random words, in which each gold boundary is found with the given probability."""
     draw = random.Random(0)
     noise = random.Random(seed)
     gold, predicted = [], []
@@ -381,7 +381,7 @@ def test_sample_scores_are_those_of_morfessors_evaluation():
         assert recall == pytest.approx(result.recall[number])
 
 
-def test_tables_must_speak_of_the_same_words():
+def test_tables_must_have_the_same_words():
     with pytest.raises(MwSError, match="same gold words"):
         compare(a_table(1, 0.5, 20), a_table(1, 0.5, 21))
 
@@ -402,7 +402,7 @@ def test_wilcoxon_equals_scipy(values):
 
 
 @pytest.mark.parametrize("split", [r"(?<=[aeiou])", r"(?=b)"])
-def test_empty_strings_among_tokens_are_no_tokens(split):
+def test_empty_strings_among_tokens_are_not_counted(split):
     gold = [GoldWord("banana", (("ba", "nana"),)), GoldWord("bano", (("ba", "no"),))]
     with_empty = [re.split(split, entry.word) for entry in gold]
     assert any("" in pieces for pieces in with_empty)

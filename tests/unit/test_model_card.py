@@ -34,7 +34,7 @@ def test_a_generated_card_is_renewed(tmp_path, caplog):
         lambda card: b"# All mine, made with mws-hf\n",
         lambda card: b"",
         lambda card: b"\xff not UTF-8, mws-hf",
-        lambda card: TEXT.encode(),  # as version 0.1 wrote it: nobody knows whether it was edited
+        lambda card: TEXT.encode(),  # as version 0.1 wrote it, without a hash that shows whether it was edited
     ],
 )
 def test_an_edited_card_is_never_overwritten(tmp_path, caplog, edit):
@@ -88,7 +88,7 @@ def test_figures_that_a_text_lacks_are_a_dash_in_the_card_also_after_loading(com
         and "zero.txt, it needs" not in card
         and card.strip() in (tmp_path / "changed" / "README.md").read_text(encoding="utf-8")
     )
-    record = tmp_path / "changed" / "mws_training.json"  # as 0.4.0 wrote it
+    record = tmp_path / "changed" / "mws_training.json"  # as version 0.4.0 wrote it
     record.write_text(record.read_text(encoding="utf-8").replace(" null", " NaN"), encoding="utf-8")
     assert MwSTokenizerFast.from_pretrained(tmp_path / "changed").create_model_card("changed") == card
 

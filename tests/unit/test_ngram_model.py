@@ -72,7 +72,7 @@ class Reference:
         return (own + sum(map(self.kept_back, grams)) * lower) / total
 
     def probabilities(self, document):
-        """Of each id of a document and of its end."""
+        """Return the probability of each id of a document and of its end."""
         padded = (self.start, *document, self.end)
         return [self.probability(padded[max(0, at - self.order + 1) : at], padded[at]) for at in range(1, len(padded))]
 
@@ -83,14 +83,14 @@ def probabilities(train, text, vocabulary, order):
 
 
 def characters(alphabet):
-    """A tokenizer of single characters that gives any text of the alphabet back."""
+    """Build a tokenizer of single characters that restores any text of the alphabet."""
     tokenizer = Tokenizer(models.BPE({character: index for index, character in enumerate(alphabet)}, []))
     tokenizer.decoder = decoders.Fuse()
     return tokenizer
 
 
 def sentences(number, seed=0):
-    """Each word's ending follows from the word before, so that context helps."""
+    """Return sentences in which the ending of each word depends on the word before, so that context helps."""
     generator = random.Random(seed)
     stems, endings = ("чит", "пер", "the", "the", "выва", "ab"), ("ать", "ая", "ей", "")
     made = []
@@ -121,7 +121,7 @@ def test_a_hand_calculation():
 
 
 def test_bits_are_over_the_bytes_of_the_raw_text_and_count_the_end():
-    # the same documents of ids as above, for the tokenizer drops characters it does not have
+    # the ids are those above, because the tokenizer drops characters that it does not have
     bits = ngram_bits(characters("жa"), ["жa?", "ж"], ["жa"], orders=[2])
     assert bits.value == pytest.approx(-sum(math.log2(p) for p in BY_HAND) / 3)
     assert (bits.tokens, bits.train_tokens, bits.n_bytes.tolist()) == (2, 3, [3])
@@ -141,7 +141,7 @@ def test_equal_to_the_definition_in_exact_fractions(train, text, order):
 
 
 def test_real_discounts_are_equal_too():
-    """Enough text that every level has discounts of its own: the strategy above seldom gets there."""
+    """The text is long enough for separate discounts at every level, which the strategy above seldom reaches."""
     generator = random.Random(3)
     train = [[min(int(generator.expovariate(0.3)), 27) for _ in range(generator.randint(0, 12))] for _ in range(400)]
     reference = Reference(train, 30, 3)
@@ -174,9 +174,9 @@ def made_up(documents, state=1):
     ],
 )
 def test_equal_to_kenlm(order, log10):
-    """What `lmplz -o N --discount_fallback` of KenLM 0.3.0 (PyPI's sdist) gives; ids as words, 18 is its `<unk>`.
+    """The values are from `lmplz -o N --discount_fallback` of KenLM 0.3.0 (PyPI's sdist), with ids as words.
 
-    Its unigrams take the fallback, the other levels have discounts of their own.
+    The id 18 is its `<unk>`. Its unigrams use the fallback, and the other levels have their own discounts.
     """
     train, text = made_up(400), [[], [0], [4, 4, 1], [18, 3], [7, 2, 9, 16, 10, 11, 5]]
     assert {token for document in train for token in document} == set(range(18))
@@ -268,7 +268,7 @@ def test_differences_are_over_the_documents_that_both_give_back():
     first, second = (np.arange(10) % k == 0 for k in (2, 3))
     better = replace(found, nats=found.nats / np.where(second, 2, 4), restored=second)
     difference = bits_differences({"a": replace(found, restored=first), "b": better})["b"]
-    assert difference is not None and difference.documents == 2  # of number 0 and 6
+    assert difference is not None and difference.documents == 2  # documents 0 and 6
     assert difference.relative == pytest.approx(-0.5)
     nothing = replace(found, restored=~first)
     assert bits_differences({"a": replace(found, restored=first), "b": nothing})["b"] is None
@@ -276,7 +276,7 @@ def test_differences_are_over_the_documents_that_both_give_back():
 
 def test_a_difference_of_zero_has_an_interval_in_percent():
     found = ngram_bits(small_fast(), sentences(50), sentences(10))
-    moved = replace(found, nats=np.roll(found.nats, 1))  # the same sum, and other documents
+    moved = replace(found, nats=np.roll(found.nats, 1))  # the same sum, differently distributed over documents
     difference = bits_differences({"a": found, "b": moved})["b"]
     assert difference is not None and difference.value == pytest.approx(0, abs=1e-12)
     middle, low, high = replace(difference, value=0.0, relative=0.0).percent

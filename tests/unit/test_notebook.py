@@ -24,7 +24,7 @@ MERGES = [["ч", "и"], ["чи", "т"], [" ", "п"], [" п", "е"], ["а", "т"]
 
 
 def notebook_files(directory, merges=MERGES, vocab=None, **document):
-    """What the notebook writes: ids by sorted alphabet, then merges, [EOS] last; ASCII-escaped JSON."""
+    """Write files as the notebook does: ids of the sorted alphabet, the merges, [EOS] last; JSON in ASCII."""
     tokens = [*ALPHABET, *(left + right for left, right in MERGES), "[EOS]"]
     vocab = {token: number for number, token in enumerate(tokens)} if vocab is None else vocab
     directory.mkdir(exist_ok=True)
@@ -34,7 +34,7 @@ def notebook_files(directory, merges=MERGES, vocab=None, **document):
 
 
 def notebook_encode(text, vocab, merges):
-    """The notebook's encoder: per pre-token, all occurrences of the pair with the lowest rank at once."""
+    """Encode as the notebook does: merge all occurrences of the pair with the lowest rank in a pre-token at once."""
     ranks = {tuple(pair): rank for rank, pair in enumerate(merges)}
     ids = []
     for word in split(text, GPT4_PATTERN):
@@ -91,7 +91,7 @@ def test_our_tokenizers_survive_export_and_import(tmp_path, make):
     assert again.encode(text) == tokenizer.encode(text)
 
 
-def test_the_split_pattern_travels(tmp_path):
+def test_the_split_pattern_is_exported_and_imported(tmp_path):
     tokenizer = small_fast()
     export_notebook(tokenizer, tmp_path)
     again = import_notebook(tmp_path)

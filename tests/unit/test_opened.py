@@ -97,7 +97,7 @@ def test_every_file_that_a_class_of_transformers_reads_is_fetched_from_the_hub()
     ]
     read: dict[object, str] = {}
     for name in filter(None, listed):
-        with contextlib.suppress(ImportError):  # a class whose library is absent
+        with contextlib.suppress(ImportError):  # the library of this class is not installed
             found = auto.tokenizer_class_from_name(name)
             if ".deprecated." in getattr(found, "__module__", ""):  # transformers 4 has a few, and 5 has none
                 continue
@@ -135,7 +135,7 @@ def test_a_pointer_of_git_lfs_is_not_a_tokenizer(name: str, tmp_path: Path):
 
 @pytest.fixture(scope="module", params=[(kind, prefix) for kind in ("unigram", "bpe") for prefix in (False, True)])
 def piece_model(request, tmp_path_factory) -> Path:
-    """A folder with nothing but a SentencePiece model that strips the space before a text, and adds one or none."""
+    """A folder with only a SentencePiece model, which strips spaces before a text, and adds one or none."""
     folder = tmp_path_factory.mktemp("spm")
     (folder / "tokenizer.model").write_bytes(sentence_piece(request.param[0], add_dummy_prefix=request.param[1]))
     return folder
@@ -171,7 +171,7 @@ def test_a_folder_with_only_a_sentence_piece_model_is_a_tokenizer_everywhere(pie
     [{"allow_whitespace_only_pieces": True, "remove_extra_whitespaces": False}, {"split_by_whitespace": False}],
 )
 def test_tokens_that_continue_after_a_space_are_found(kind: str, options: dict[str, bool], tmp_path: Path):
-    """Such as the indents of program text in Llama 2, or tokens of several words."""
+    """Examples are the indents of source code in Llama 2, and tokens of several words."""
     spm = pytest.importorskip("sentencepiece")
     lines = [
         "        return un    lock",
@@ -194,7 +194,7 @@ def test_tokens_that_continue_after_a_space_are_found(kind: str, options: dict[s
 @pytest.mark.parametrize("prefix", [False, True])
 @pytest.mark.parametrize("normalization", ["identity", "nfkc"])
 def test_only_spaces_at_the_ends_are_removed(normalization: str, prefix: bool, tmp_path: Path):
-    """As in SentencePiece; a line end, a tab or a no-break space is text, unless the normalization makes it a space."""
+    """As in SentencePiece, a line end, tab or no-break space is text, unless the normalization makes it a space."""
     spm = pytest.importorskip("sentencepiece")
     model = sentence_piece("unigram", normalization_rule_name=normalization, add_dummy_prefix=prefix)
     (tmp_path / "a.model").write_bytes(model)
@@ -214,7 +214,7 @@ def test_a_sentencepiece_model_with_marks_after_words_is_rejected(tmp_path: Path
 
 
 def test_a_tokenizer_that_strips_the_space_splits_words_as_inside_a_sentence(piece_model: Path):
-    """Without a dummy prefix a word at the beginning has no mark; inside a sentence it has one."""
+    """Without a dummy prefix, a word has no mark at the beginning of a text, but it has one inside a sentence."""
     opened = open_tokenizer(piece_model)
     for word in ("unlocks", "undo", "дома"):
         text = f"locks {word}"
@@ -228,7 +228,7 @@ def test_a_tokenizer_that_strips_the_space_splits_words_as_inside_a_sentence(pie
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory) -> Path:
-    """A trained tokenizer with its metadata and evidence in a subfolder; the root contains a damaged one."""
+    """A trained tokenizer with its metadata and evidence in a subfolder; the root contains a damaged tokenizer."""
     root = tmp_path_factory.mktemp("root")
     words = ["перечитать читатель писатель писал читал переписать"] * 40
     MwSTrainer(vocab_size=420, show_progress=False).train(words).save_pretrained(root / "inside")
@@ -292,17 +292,17 @@ def test_each_name_is_listed_once_and_a_card_or_a_users_name_is_never_stale() ->
     assert not set(patterns(FileKind.MODEL, FileKind.WEIGHTS)) & set(STALE)
 
 
-# Files made to bring a reader down
+# Files that are made to crash a reader
 
 MERGES = [("o", "n"), (" ", "on")]
 
 
 def said(*arguments: object) -> str:
-    """Return the error of a command: one line, without a traceback, and soon."""
+    """Return the error of a command, after checking that it is one line without a traceback, and comes quickly."""
     began = time.process_time()
     done = mws(*arguments)
     assert time.process_time() - began < 20
-    if arguments[0] == "check":  # whose finding it is
+    if arguments[0] == "check":  # `mws check` reports it as a finding
         assert done.returncode == 1 and done.stdout.startswith("error: ")
         return done.stdout
     assert one_line(done) and len(done.stderr) < 1000, done
@@ -407,7 +407,7 @@ def test_a_tokenizer_is_rejected_wherever_it_is_read(name, tmp_path):
     (folder / "tokenizer.json").write_text(json.dumps(found), encoding="utf-8")
     (folder / "tokenizer_config.json").write_text('{"eos_token": "<|endoftext|>"}', encoding="utf-8")
     (tmp_path / "text.txt").write_text("on no on\n", encoding="utf-8")
-    if message is None:  # nothing is wrong with it
+    if message is None:  # this file is valid
         assert open_tokenizer(folder).backend.encode("on").ids == []
         return
     for arguments in (
@@ -455,7 +455,7 @@ def test_a_token_of_a_configuration_that_is_not_in_the_vocabulary_is_rejected(to
 
 
 def test_a_panic_of_the_library_is_a_line(tmp_path):
-    """A pattern that only Oniguruma is slow at: no check before can find all."""
+    """Only Oniguruma is slow with this pattern; no check can find all such patterns beforehand."""
     found = spec()
     found["pre_tokenizer"]["pattern"] = {"Regex": r"(?:\k<x>|(?<x>e+e+)+)y"}
     (tmp_path / "tokenizer.json").write_text(json.dumps(found), encoding="utf-8")
@@ -512,7 +512,7 @@ def test_a_damaged_file_is_named(damage: str, tmp_path: Path):
         ("encode", folder, tmp_path / "text.txt", "--output", tmp_path / "ids"),
         ("evaluate", folder, "--text", tmp_path / "text.txt"),
     ):
-        if arguments[0] == "export" and name != "tokenizer.json":  # of a notebook's form no configuration is a part
+        if arguments[0] == "export" and name != "tokenizer.json":  # the notebook's format contains no configuration
             continue
         assert re.search(message if content is not None else "tokenizer", said(*arguments))
     assert not (tmp_path / "ids").exists()

@@ -74,7 +74,7 @@ def test_every_token_has_one_derivation_and_parts_come_first(pretokens, trained)
         known.add(left + right)
 
 
-def test_the_space_goes_with_every_letter_of_the_alphabet(pretokens, trained):
+def test_the_space_is_merged_with_every_letter_of_the_alphabet(pretokens, trained):
     merges = trained[0].merges
     letters = [c for c in alphabet_of(pretokens) if c.isalpha()]
     assert merges[: len(letters)] == [(" ", c) for c in letters]
@@ -142,7 +142,7 @@ def test_weights_by_running_text_instead_of_types():
     words, counts = [" koda", " kosi", " kola", " reda", " resi", " rela"], [1, 1, 1, 1000, 1, 1]
     by_types = train(words, 20, counts)[0]
     by_counts = train(words, 20, counts, types=False)[0]
-    assert by_types.merges[2:5] == [("s", "i"), (" k", "o"), (" r", "e")]  # a tie: three forms each
+    assert by_types.merges[2:5] == [("s", "i"), (" k", "o"), (" r", "e")]  # equal scores: three forms each
     assert by_counts.merges[2:5] == [(" r", "e"), ("s", "i"), (" k", "o")]
     assert by_counts.scores[2] / by_types.scores[4] == pytest.approx(1002 / 3)
 
@@ -186,7 +186,7 @@ def test_tiny_inputs(words):
 
 
 def test_the_first_merges_are_those_of_a_higher_penalty(pretokens):
-    """Two fifths of them, in a mixture one fifth; a larger vocabulary, whose two fifths are more, goes on with them."""
+    """These are two fifths of the merges, or one fifth with several groups; a larger vocabulary has more of them."""
     counts = np.ones(len(pretokens), np.int64)
     evidence = collect_evidence(collect_types(pretokens, counts))
     mixed = replace(evidence, weights=np.ones(len(evidence.code_points)))
@@ -207,7 +207,7 @@ ALPHABET = sorted(set("".join(WORDS)))
 
 
 def boundaries_before(endings: tuple[str, ...]) -> np.ndarray:
-    """1 before an ending that follows a stem in WORDS, 0 elsewhere."""
+    """Return 1 before an ending that follows a stem in WORDS, and 0 elsewhere."""
     values = []
     for word in WORDS:
         cut = next((len(word) - len(e) for e in endings if word.endswith(e) and len(word) > 4 + len(e)), -1)
@@ -226,7 +226,7 @@ def test_merges_that_hide_boundaries_come_last():
     products = ["".join(pair) for pair in found.merges]
     across = [p for p in products if p.endswith(("ks", "ked"))]
     assert across and products.index(across[0]) > products.index(" walk")
-    assert products[-len(across) :] == across  # only when nothing else is left
+    assert products[-len(across) :] == across  # only after all other merges
 
 
 def test_the_morphs_stay_first_and_are_not_learned_again():
@@ -242,7 +242,7 @@ def test_a_wrong_number_of_boundaries_is_an_error():
 
 
 def test_omitted_characters_do_not_shift_penalties(monkeypatch):
-    """Boundaries are given for all characters, also for those that are not symbols; each thread has its own words."""
+    """There is a boundary for each character, even if it is not a symbol; each thread has its own words."""
     monkeypatch.setattr("mws_hf.kernels.threads._MIN_STEPS_PER_THREAD", 2)
     monkeypatch.setenv("MWS_NUM_THREADS", "3")
     kept = [character for character in ALPHABET if character not in "ae"]
@@ -255,7 +255,7 @@ def test_omitted_characters_do_not_shift_penalties(monkeypatch):
     monkeypatch.setattr(phases, "compose", lay_out)
     learn_compositions(WORDS, COUNTS, kept, [], 5, boundaries=lambda: chances, hidden_boundary_price=2.0)
     found = laid[0]
-    runs, at = [], 0  # a word falls apart where a character is left out
+    runs, at = [], 0  # a word is divided where a character is left out
     for word, count in zip(WORDS, COUNTS.tolist(), strict=True):
         places = [k for k, character in enumerate(word) if character in kept]
         for k in places:
@@ -273,7 +273,7 @@ def test_omitted_characters_do_not_shift_penalties(monkeypatch):
 
 
 def test_variants_in_capitals_are_written_as_the_language_writes_them():
-    """Greek capitals have no accents, and Georgian text has no capitals at all."""
+    """Greek words in uppercase have no accents, and Georgian text has no uppercase."""
     words = [" λόγος", " ευρωπαϊκή", " სახლი", " дом"]
     added = with_uppercase(CodePoints.of(words), np.array([900, 900, 900, 900]))[0].strings()[4:]
     assert added == [" ΛΟΓΟΣ", " ΕΥΡΩΠΑΪΚΗ", " ДОМ"]

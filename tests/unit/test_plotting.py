@@ -21,7 +21,7 @@ WORDS = ["ខ្ញុំ", "ମୁଁ", "食べる", "🙂a", "кот", "naïve
 def test_a_word_of_any_script_is_drawn_without_warnings(tmp_path, word):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        warnings.simplefilter("default", DeprecationWarning)  # old versions of matplotlib call old functions
+        warnings.simplefilter("default", DeprecationWarning)  # old versions of matplotlib call deprecated functions
         plot_evidence(tmp_path / "plot.png", [SpelledWord(word, [0.5] * len(word), [1])])
     assert (tmp_path / "plot.png").read_bytes().startswith(b"\x89PNG")
 

@@ -41,20 +41,20 @@ DATA = ROOT.parent / "shared" / "data"
 FOLDERS = sorted(file.parent for file in CARDS.glob("mws-*/tokenizer.json"))
 FILES = {"README.md", RECORD_FILE, "stock_tokenizer.py", "tokenizer.json", "tokenizer_config.json"}
 MB = 1_000_000
-DICTIONARY_FORMS = 3_064_812  # of pymorphy3-dicts-ru 2.4.417150.4580142, which the card was measured on
+DICTIONARY_FORMS = 3_064_812  # from pymorphy3-dicts-ru 2.4.417150.4580142, with which the card was measured
 
 pytestmark = pytest.mark.skipif(not CARDS.is_dir(), reason="model_cards/ is not in the source distribution")
 every_folder = pytest.mark.parametrize("folder", FOLDERS[:: 1 if FULL else 5], ids=lambda folder: folder.name)
 
 
 def rows_of(card: str, header: str) -> dict[str, str]:
-    """The rows of a card's table of two columns that begins with a header."""
+    """Return the rows of the table with two columns in a card that begins with a header."""
     table = card.split(f"| {header} |", 1)[1].split("\n\n")[0].splitlines()[2:]
     return dict(row.strip("| ").split(" | ", 1) for row in table)
 
 
 def metrics(folder: Path) -> dict[tuple[str, str], float]:
-    """The figures of a card as the Hub reads them, by dataset and kind."""
+    """Return the figures of a card as the Hub reads them, by dataset and kind."""
     results = ModelCard.load(folder / "README.md").data.eval_results
     assert results and all(isinstance(each, EvalResult) for each in results)
     return {(each.dataset_name, each.metric_type): each.metric_value for each in results}
@@ -205,7 +205,7 @@ def test_the_script_makes_a_folder_from_text_and_does_not_make_it_twice(tmp_path
     first = {file.name: file.read_bytes() for file in folder.iterdir()}
     assert set(first) == FILES and "| byte-level BPE |" in first["README.md"].decode()
     assert "| `mws-fi-16k` |" in (tmp_path / "r.md").read_text(encoding="utf-8")
-    assert run() == ""  # finished
+    assert run() == ""  # the tokenizer is finished
     assert "mws-fi-16k" in run("--force")
     assert {file.name: file.read_bytes() for file in folder.iterdir()} == first
 
@@ -227,7 +227,7 @@ def test_the_index_is_that_of_the_folders():
 
 @pytest.fixture
 def own(monkeypatch, tmp_path):
-    """The folder of one tokenizer in a copy of one's own."""
+    """Return the folder of one tokenizer in a copy that the test may change."""
     monkeypatch.setattr(places, "PRETRAINED_FOLDER", tmp_path)
     return shutil.copytree(CARDS / NAME, tmp_path / NAME)
 

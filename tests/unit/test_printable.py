@@ -23,7 +23,7 @@ NASTY = [WIPE, "\x9b2J", "\x07", "\x7f", "\r", "\u2028", "\u202e", "\u2066"]
 
 
 def obeyed(done: Done) -> set[str]:
-    """The characters in the output that a terminal would obey."""
+    """Return the characters in the output that would control a terminal."""
     return {c for c in done.stdout + done.stderr if unicodedata.category(c) in ("Cc", "Zl", "Cs") and c != "\n"} | (
         set(done.stdout + done.stderr) & {"\u202e", "\u2066"}
     )
@@ -55,7 +55,8 @@ def test_a_class_name_and_a_template_cannot_write_on_the_terminal(code, director
 def test_a_byte_order_mark_of_standard_input_is_left_out(directory):
     plain, marked = (mws("segment", directory, "--json", stdin=text) for text in ("слово\n", "\ufeffслово\r\n"))
     assert marked.returncode == 0 and marked.stdout == plain.stdout
-    assert "\ufeffb" in mws("segment", directory, "--json", stdin="a\n\ufeffb\n").stdout  # elsewhere it is a character
+    # inside the text it is a character
+    assert "\ufeffb" in mws("segment", directory, "--json", stdin="a\n\ufeffb\n").stdout
 
 
 @pytest.mark.parametrize("code", NASTY)
@@ -67,7 +68,7 @@ def test_segmented_words_of_a_text(code, directory):
 
 
 def test_files_whose_names_are_not_utf8_are_read(directory, tmp_path):
-    """Such as files from an archive of another system, whose names are in cp1251."""
+    """An example is a file from an archive of another system, whose name is in cp1251."""
     named = os.fsdecode("кот".encode("cp1251"))
     folder, text, gold = tmp_path / named, tmp_path / f"{named}.txt", tmp_path / f"{named}.tsv"
     try:

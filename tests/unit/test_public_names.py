@@ -43,7 +43,7 @@ MISTAKES = {
 def test_the_public_names_are_all_that_dir_shows():
     pytest.importorskip("torch", reason="one of the names needs it")
     import mws_hf
-    import mws_hf.atomic  # a module that is loaded would show otherwise
+    import mws_hf.atomic  # without __dir__, a loaded module would be listed
 
     assert sorted(dir(mws_hf)) == sorted(mws_hf.__all__)
     assert all(hasattr(mws_hf, name) for name in dir(mws_hf))

@@ -100,7 +100,7 @@ def dictionary(rows):
     return pa.DictionaryArray.from_arrays(pa.array(range(len(rows)), pa.int8()), column(rows))
 
 
-# files of tables and records: the name, and what makes the content from rows that are bytes
+# files of tables and records: the name, and the function that makes the content from rows of bytes
 TABLES = {
     "x.csv": as_csv,
     "x.tsv": as_tsv,
@@ -141,7 +141,7 @@ def frame(texts):
     return pytest.importorskip("pandas").DataFrame({"text": texts, "n": 1})
 
 
-# what Python holds: the name, and what makes it from texts of which some may be None; with columns and without
+# Python objects with columns, then without: the name, and the function that makes them from texts or None
 WITH_COLUMNS = {
     "records": lambda texts: [{"text": text, "n": 1} for text in texts],
     "table": lambda texts: pa.table({"n": [1] * len(texts), "text": texts}),
@@ -176,7 +176,7 @@ HELD = {
     "extension array": lambda texts: frame(texts)["text"].astype("string").array,
     "column of a dataset": lambda texts: dataset(texts)["text"],
 }
-WHOLE = ("list", "tuple", "extension array")  # with a None in them these are no texts
+WHOLE = ("list", "tuple", "extension array")  # with None among their elements, these are not texts
 
 
 @pytest.fixture(scope="module")
@@ -236,7 +236,7 @@ def test_a_saved_dataset_without_rows_is_an_error(tmp_path):
 
 @pytest.mark.parametrize("name", ["x.parquet", "x.arrow", "saved dataset"])
 def test_a_column_without_any_value_is_empty_documents(backend, tmp_path, name):
-    empty = pa.table({"text": pa.nulls(3)})  # the type that a writer chooses when no value says another one
+    empty = pa.table({"text": pa.nulls(3)})  # the type that writers choose if all values are missing
     if name == "saved dataset":
         dataset([None] * 3).save_to_disk(tmp_path / name)
     elif name == "x.parquet":
@@ -302,7 +302,7 @@ def test_the_first_bytes_say_how_a_file_is_compressed(ending, tmp_path):
 @pytest.mark.parametrize("ending", [".gz", ".bz2", ".xz"])
 def test_all_streams_of_a_compressed_file_are_read(ending, tmp_path):
     first, second, file = PACK[ending]("раз два\n".encode()), PACK[ending]("три\n".encode()), tmp_path / "a.txt"
-    for between in (b"", bytes(4), bytes(1 << 17)):  # zeros, as xz and tapes pad streams
+    for between in (b"", bytes(4), bytes(1 << 17)):  # zeros, with which xz and tapes pad streams
         file.write_bytes(first + between + second + bytes(12))
         assert documents(file) == ["раз два\n", "три\n"]
     for rest in (
@@ -426,7 +426,7 @@ def test_bytes_that_are_not_text_are_named_replaced_or_left_out(backend, tmp_pat
     make, place = NOT_UTF8[name]
     path = tmp_path / name
     path.write_bytes(make(BAD))
-    # --encoding is not for tables, whose strings are always UTF-8
+    # --encoding does not apply to tables, whose strings are always UTF-8
     is_arrow = name.endswith((".parquet", ".arrow"))
     advice = "strings of a table .*; write the table again, .*--errors" if is_arrow else "--encoding.*--errors"
     for use in (count_files, lambda path: ids(backend, path, tmp_path / "bad"), documents):
@@ -441,7 +441,7 @@ def test_bytes_that_are_not_text_are_named_replaced_or_left_out(backend, tmp_pat
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_byte_far_into_a_file_is_named_by_its_line_and_place(workers, tmp_path):
-    start = ("кот и пёс\n" * 40_000).encode()  # more than a block
+    start = ("кот и пёс\n" * 40_000).encode()  # longer than a block
     path = tmp_path / "x.txt"
     for encoding in ("cp1251", "utf-16"):
         written(path, start.decode(), encoding)
@@ -453,11 +453,11 @@ def test_a_byte_far_into_a_file_is_named_by_its_line_and_place(workers, tmp_path
     (tmp_path / "x.parquet").write_bytes(as_parquet([*[b"fine"] * 8_499, b"caf\xe9", b"fine"], use_dictionary=False))
     refused("row 8500: ", count_files, tmp_path / "x.parquet")
     (tmp_path / "x.parquet").write_bytes(as_parquet([b"a\xd0", b"\xb0b"], use_dictionary=False))
-    refused("row 1: ", count_files, tmp_path / "x.parquet")  # which the next row does not mend
+    refused("row 1: ", count_files, tmp_path / "x.parquet")  # the next row does not make it valid
 
 
 def test_random_bytes_of_a_table_do_not_crash_the_command(tmp_path):
-    """They ended in a segmentation fault."""
+    """Before, they ended in a segmentation fault."""
     chooser = random.Random(0)
     rows = [b"fine", *(chooser.randbytes(1 << 20) for _ in range(8))]
     (tmp_path / "x.parquet").write_bytes(as_parquet(rows, use_dictionary=False))
@@ -493,7 +493,7 @@ def test_a_nul_far_into_a_file_with_each_value_of_errors(tmp_path):
     refused(place, count_files, path, workers=2)
     assert count_files(path, errors="replace") == count_documents([text + "а\ufffdб\n"])
     assert count_files(path, errors="ignore") == count_documents([text + "аб\n"])
-    assert count_documents(["а\0б"]).total  # texts that Python holds are its user's
+    assert count_documents(["а\0б"]).total  # Python strings may contain a NUL
 
 
 @pytest.mark.parametrize("text", ["а\0б\n", "\0ab\n", "ab\0", "\ufeff\0ab", "\ufeffa\0b\n"])
@@ -656,7 +656,7 @@ def test_one_string_a_list_of_words_and_a_column_of_one_column_are_rejected(back
     refused(r"encode_corpus\(tokenizer, iter\(texts\)", ids, backend, ["word"], tmp_path / "ids")
     series = frame(TEXTS)["text"]
     refused("a single column", trained, series, column="text")
-    assert not Source.of(["what is that?", "[a] b*"]).files  # the marks of globs do not make files
+    assert not Source.of(["what is that?", "[a] b*"]).files  # characters of globs do not make a text a file name
     for texts in (["我喜欢吃苹果。", "好"], ["私はりんごが好きです"], ["ผมชอบแอปเปิล"], ["ខ្ញុំចូលចិត្ត"]):
         assert not Source.of(texts).files
         refused("may not be texts", Source.of, [*texts, "苹果.txt"])
@@ -691,7 +691,7 @@ def test_a_file_object_of_another_encoding(tmp_path):
 
 
 RUN = 5_000
-LONG = "ab " * RUN + "x" * 2 * RUN  # 15,000 bytes that can be cut, then a run twice as long as is allowed
+LONG = "ab " * RUN + "x" * 2 * RUN  # 15,000 bytes that can be divided, then a run that is twice as long as allowed
 RUN_RECORDS = [{"text": "ab", "lang": "xx"}, {"text": LONG, "lang": "yy"}]
 RUN_TABLE = pa.Table.from_pylist(RUN_RECORDS)
 RUN_FILES = {
@@ -746,7 +746,7 @@ MARKS = {"a.csv": ",", "a.tsv": "\t", "a.csv.gz": ",", "a.tsv.gz": "\t"}
 
 
 def unquoted(name, texts):
-    """A file of unquoted rows, as written by people who do not know quoting, and its texts."""
+    """Return the content of a file of unquoted rows, as people write who do not quote, and its texts."""
     texts = [text.replace(",", ";") if MARKS[name] == "," else text for text in texts]
     return "".join(f"{a}{MARKS[name]}{b}\n" for a, b in [("id", "text"), *enumerate(texts, start=1)]), texts
 
@@ -774,7 +774,7 @@ def test_a_carriage_return_within_a_field_is_an_error_with_its_line(name, tmp_pa
 def test_a_stray_mark_in_tsv_is_text_everywhere_in_the_file(stray, tmp_path, caplog):
     texts = [*ROWS[:10], '"весь в кавычках"', stray, *ROWS, 'ещё одна"', *ROWS]
     path = written(tmp_path / "a.tsv", unquoted("a.tsv", texts)[0])
-    fits = stray == '""'  # an empty field in marks: nothing in this file speaks against quoting
+    fits = stray == '""'  # with an empty quoted field, the whole file can be read with quoting
     expected = [text[1:-1] if fits and text[0] == text[-1] == '"' else text for text in texts]
     assert documents(path) == expected
     assert count_files(path) == count_documents(expected)
@@ -931,7 +931,7 @@ def test_what_may_not_be_read_is_named(tmp_path):
 
 # The column
 
-JSONL = "\n".join(json.dumps({"body": text, "n": 1}) + "\n" for text in TEXTS)  # blank lines are no records
+JSONL = "\n".join(json.dumps({"body": text, "n": 1}) + "\n" for text in TEXTS)  # blank lines are not records
 
 
 @pytest.mark.parametrize("name", ["a.jsonl", "a.jsonlines", "a", "a.dump", "a.dump.gz", "-"])
@@ -956,7 +956,8 @@ def test_every_command_that_reads_has_a_column_option_and_rejects_it_for_plain_t
         done = mws(*arguments, "--column", "body")
         assert done.returncode == 2 and "plain text, which has no columns; leave --column body out" in done.stderr
     assert {path.name for path in tmp_path.iterdir()} <= {"tok", "a.txt", "b.jsonl", "ids"}
-    assert count_files([text, records], column="body") == count_documents(["ещё кот\n", *TEXTS])  # as it stands
+    # the text file is read as plain text
+    assert count_files([text, records], column="body") == count_documents(["ещё кот\n", *TEXTS])
     assert mws("count", f"one={text}", f"two={records}", "--column", "body", "-o", tmp_path / "c").returncode == 0
     scored = mws("evaluate", tmp_path / "tok", "--text", records, "--column", "body", "--json")
     (tmp_path / "lines.txt").write_text("\n".join(TEXTS), encoding="utf-8")

@@ -72,7 +72,7 @@ def report(folder, *more):
 
 
 class Page(HTMLParser):
-    """The tables of a page, cell by cell, and everything that would be fetched."""
+    """The tables of a page, cell by cell, and the address of everything that a browser would fetch."""
 
     def __init__(self, text):
         super().__init__()
@@ -102,7 +102,7 @@ def test_it_is_one_small_page_that_fetches_nothing_and_runs_nothing_of_a_text(fo
     text = (folder / "report.html").read_text(encoding="utf-8")
     page = Page(text)
     assert len(text.encode()) < MAX_PAGE_BYTES and page.fetched == []
-    assert page.scripts == 3  # two vocabularies and the page's own
+    assert page.scripts == 3  # two vocabularies and the script of the page
     assert "default-src 'none'" in text and "@import" not in text and "url(" not in text
     assert not re.search(r"https?://", text)
     assert "<script>alert" not in text and "&lt;script&gt;" in text
@@ -148,7 +148,10 @@ def test_every_token_is_listed_with_its_uses_and_its_merge(folder):
 
 
 def test_every_token_has_the_evidence_at_its_ends_and_inside(folder):
-    """By the words of the text that the first tokenizer was learned from, one by one; also for the one without any."""
+    """The expected values come from single words of the text that are training words of the first tokenizer.
+
+    They are the same for the second tokenizer, which has no evidence of its own.
+    """
     text = (folder / "report.html").read_text(encoding="utf-8")
     assert "words of ours" in text and "evidence at ends" in text
     judge = MwSTokenizerFast.from_pretrained(folder / "mws")
@@ -161,7 +164,7 @@ def test_every_token_has_the_evidence_at_its_ends_and_inside(folder):
             told = judge.explain(word)
             if not all(told.seen):
                 continue
-            (values,) = told.boundaries  # of the space, then of each letter
+            (values,) = told.boundaries  # the value of the space, then those of the letters
             encoded = backend.encode(f" {word}")
             for number, (start, end) in zip(encoded.ids, encoded.offsets, strict=True):
                 for at in (start, end):
@@ -185,7 +188,7 @@ def test_without_evidence_no_page_mentions_it(folder, tmp_path):
 
 
 def test_without_text_no_uses_of_tokens_are_shown(folder, tmp_path):
-    """All figures would be 0 and every token unused, though no text was measured."""
+    """Otherwise all figures would be 0 and every token would be unused, although no text was measured."""
     for option, uses in (("--gold", False), ("--text", True)):
         file = folder / ("gold.tsv" if option == "--gold" else "one.txt")
         done = mws("report", folder / "bpe", option, file, "--force", "-o", tmp_path / "r.html")
@@ -220,7 +223,7 @@ def _lines(path):
 
 
 def unpacked(data):
-    """What the page's script makes of a packed vocabulary, by id."""
+    """Unpack a vocabulary as the script of the page does, by id."""
     columns = json.loads(zlib.decompress(base64.b64decode(data)))
     found, number = {}, 0
     for step, *row in zip(*columns.values(), strict=True):
@@ -269,7 +272,7 @@ def test_bars_are_as_long_as_their_values():
 
 
 def marked_cells(text):
-    """The figures that are marked as the best, by the title of their row."""
+    """Return the figures that are marked as the best, by the title of their row."""
     rows = re.findall(r'<tr><th scope="row">(.*?)<small>.*?</th>(.*?)</tr>', text)
     return {
         title: [cell.partition("<")[0] for cell in cells.split("<td>") if 'class="star"' in cell]

@@ -38,7 +38,7 @@ def toy(merges, letters=" abcd.", split=True):
 
 
 def test_by_hand():
-    # 8 tokens, 10 bytes, 9 characters, 3 words, two of them whole.
+    # The text has 8 tokens, 10 bytes, 9 characters and 3 words, two of which are whole.
     tokenizer = toy([("a", "b"), (" ", "a"), (" a", "b")])
     scores = score_text(tokenizer, ["ab abc. é"])
     pieces = tokenizer.encode("ab abc. é").tokens
@@ -46,13 +46,13 @@ def test_by_hand():
     assert (scores.words, scores.tokens, scores.bytes) == (3, len(pieces), 10)
     assert scores.bytes_per_token == 10 / len(pieces)
     assert scores.characters_per_token == 9 / len(pieces)
-    assert scores.fertility == (len(pieces) - 1) / 3  # all but the full stop
+    assert scores.fertility == (len(pieces) - 1) / 3  # all tokens except the full stop
     assert scores.whole_words == 2 / 3
     assert scores.byte_tokens == 2 / len(pieces)
     assert scores.unknown_tokens == 0
     assert scores.vocabulary_used == len(set(pieces)) / (256 + 6 + 3)
     assert scores.words == 3
-    # no merge takes "ab" up; after "ab" come " " and "c", after " " come "ab" and a byte
+    # no merge contains "ab"; " " and "c" follow "ab", and "ab" and a byte follow " "
     assert scores.residues == 0
     assert scores.next_efficiency == pytest.approx(4 / 7)
     scores = score_text(tokenizer, ["a ab"])
@@ -70,7 +70,7 @@ def test_byte_level_tokens_inside_a_character_count_as_byte_tokens():
 
 @pytest.mark.parametrize("system", ["bpe-end-of-word", "bpe-low-line"])
 def test_a_mark_after_a_word_is_not_a_part_of_a_character(system):
-    """A normalizer puts the mark there, with the span of the letter before it."""
+    """A normalizer appends the mark, which has the span of the letter before it."""
     trained = train(system, small_counts(), 60)
     (encoded,) = trained.source.encode(["walk"])
     assert encoded.tokens[-1] in ("</w>", "▁") and encoded.spans[-1][0] < encoded.spans[-2][1]
@@ -93,7 +93,7 @@ def test_tokens_that_are_merged_into_longer_ones_are_residues():
     scores = score_text(tokenizer, ["abc"] * 10 + ["abcd", "d"])
     assert tokenizer.encode("abcd").tokens == ["abcd"]
     assert residues({"abc": 10, "abcd": 1, "d": 1}, open_tokenizer(tokenizer, by_class=True).parts) == {"ab": 0.0}
-    assert scores.residues == 1 / 4  # "cd" is never made, "abc" is final in ten of eleven uses
+    assert scores.residues == 1 / 4  # "cd" is never made, and "abc" is a token of the text in ten of its eleven uses
 
 
 def test_a_measure_without_a_figure_is_a_dash():
@@ -124,9 +124,10 @@ def test_unknown_tokens_and_agreement_with_context():
     scores = score_text(tokenizer, ["abc zzz ab", "a"])
     assert scores.unknown_tokens == 1 / 5
     assert scores.context_agreement == 1
-    # Without a pre-tokenizer a word's cuts depend on its neighbors: "a" + "b" joins across the space's absence only.
+    # Without a pre-tokenizer, the split points of a word depend on its neighbors: "ab" is joined only before a space.
     joined = toy([("b", " "), ("a", "b ")], split=False)
-    assert score_text(joined, ["ab ab"]).context_agreement == 0.5  # " ab" alone is cut, "ab " in the text is not
+    # "ab " in the text is whole, " ab" by itself is split
+    assert score_text(joined, ["ab ab"]).context_agreement == 0.5
 
 
 def test_a_token_over_two_words_counts_once():
@@ -136,7 +137,7 @@ def test_a_token_over_two_words_counts_once():
 
 
 class Slow:
-    """A slow tokenizer, whose tokens are located in a text by their strings; only those of "good" occur in it."""
+    """A slow tokenizer, whose tokens are aligned with a text by their strings; only those of "good" occur in it."""
 
     unk_token = None
 
@@ -160,7 +161,7 @@ def test_a_line_that_cannot_be_laid_out_counts_for_lengths_only():
 
 
 def slow_reference(tokenizer, lines):
-    """Fertility, whole words and agreement, word by word as the definitions read."""
+    """Compute fertility, whole words and agreement from their definitions, word by word."""
     words = tokens = whole = same = 0
     for line, item in zip(lines, open_tokenizer(tokenizer, by_class=True).encode(lines), strict=True):
         touched = set()

@@ -1,4 +1,4 @@
-"""Values of other types in the JSON files beside a tokenizer give one message, whichever function reads them.
+"""A value of a wrong type in a JSON file next to a tokenizer gives one message, whichever function reads the file.
 
 Modules: tokenizer/shapes.py.
 """
@@ -126,7 +126,7 @@ def test_metadata_with_nulls_and_keys_of_other_versions_give_a_card(trained, tmp
     put(folder, RECORD_FILE, ("card",), {"license": None, "words": None, "of_a_later_version": {"x": 1}})
     card = MwSTokenizerFast.from_pretrained(folder).create_model_card()
     assert "boundary F1 0.800 (cross-validated), without labels 0.700" in card and "## Examples" not in card
-    put(folder, RECORD_FILE, ("settings", "label_fit"), {"given": {**FIT, "used": 5}})  # a group with this name
+    put(folder, RECORD_FILE, ("settings", "label_fit"), {"given": {**FIT, "used": 5}})  # this is the name of a group
     assert "| labeled words of given | 5 of 9 used" in MwSTokenizerFast.from_pretrained(folder).create_model_card()
 
 

@@ -48,12 +48,12 @@ def quiet(**options: Any) -> MwSTrainer:
 
 
 def once(trainer: MwSTrainer, counts: Any, evidence: Evidence) -> Any:
-    """Learn merges from boundary probabilities, which no labels adjust."""
+    """Learn merges from boundary probabilities that labels do not adjust."""
     return trainer.learn(counts, evidence=replace(evidence, label_shares={}))
 
 
 def tokens_of(backend: Tokenizer, pieces: list[bytes], word: str) -> Iterator[tuple[int, int, int]]:
-    """Yield id, first byte and end of each token of a word behind a space; none if they do not spell it."""
+    """Yield id, first byte and end of each token of a word after a space; nothing if they do not spell it."""
     at = 0
     ids = backend.encode(" " + word, add_special_tokens=False).ids
     if b"".join(pieces[token] for token in ids) == (" " + word).encode():
@@ -63,7 +63,7 @@ def tokens_of(backend: Tokenizer, pieces: list[bytes], word: str) -> Iterator[tu
 
 
 def ends_of(word: str) -> list[int]:
-    """Return after which byte each letter of a word behind a space ends."""
+    """Return the byte at which each letter of a word after a space ends."""
     return [1 + len(word[: at + 1].encode()) for at in range(len(word))]
 
 
@@ -154,7 +154,7 @@ MORE_KINDS: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("options", with_more(KINDS, *MORE_KINDS), ids=str)
 def test_the_merges_are_learned_again_from_the_adjusted_probabilities(options: dict[str, Any]):
-    """It is the same as in a readable version, with all settings that change words, tokens or merges."""
+    """The result equals that of a readable version, with all settings that change words, tokens or merges."""
     trainer = quiet(**options)
     counts = counted(trainer.split_pattern, trainer.normalization_steps)
     learned = trainer.learn(counts)
@@ -249,7 +249,7 @@ def test_a_factor_acts_in_proportion_to_the_share_of_its_group():
 
 
 def test_factors_and_probabilities_have_limits():
-    """Nothing becomes certain, and no token is more than five times as good or bad as expected."""
+    """No boundary becomes certain, and no factor is below 1/5 or above 5."""
     words = [f"ab{letter}" for letter in "abcdefxyé"]
     types = CodePoints.of(words)
     for expected, factor, split in ((0.1, 0.2, lambda word: [word]), (0.1, 5.0, list), (0.995, 0.99 / 0.995, list)):
@@ -262,7 +262,7 @@ def test_factors_and_probabilities_have_limits():
 
 
 def test_words_that_their_tokens_do_not_spell_are_not_changed():
-    """Normalization changes words of the labels that were not normalized."""
+    """The words of these labels were not normalized, and normalization changes them."""
     words = CodePoints.of(["ab\u00e9x", "abe", "abf"])
     probabilities = np.array([0.1, 0.1, 0.1, 0, 0.995, 0.1, 0, 0.1, 0.1, 0])
     labels = tuple(GoldWord(word, (tuple(word),)) for word in (*words.strings(), "abcd", "abcx", "abcf"))
@@ -292,7 +292,7 @@ def test_labels_in_another_normalization_act_as_those_of_the_text():
 
 
 def groups() -> dict[str, WordCounts]:
-    """Two languages: the words of the second one are those of the first one backwards, and some are in both."""
+    """Two languages: the second one has the reversed words of the first one, and some words are in both."""
     other = {" " + word[::-1]: 2 for word in LANGUAGE} | {" " + word: 1 for word in sorted(LANGUAGE)[::4]}
     return {"one": counted(), "two": WordCounts.from_mapping(other, pattern=DEFAULT_PATTERN)}
 
@@ -310,7 +310,7 @@ def shares_of(counts: Mapping[str, WordCounts], types: list[str]) -> dict[str, d
 
 @pytest.mark.parametrize("both", [False, True])
 def test_labels_of_a_group_act_on_its_words_only(both: bool):
-    """As in a readable version; the words of a group without labels keep exactly the probabilities they had."""
+    """The result equals that of a readable version; words of a group without labels keep their exact probabilities."""
     counts = groups()
     backwards = {word[::-1]: [[morph[::-1] for morph in LANGUAGE[word][::-1]]] for word in sorted(LANGUAGE)[::11]}
     labels = {"one": LABELED, **({"two": backwards} if both else {})}

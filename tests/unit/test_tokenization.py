@@ -79,8 +79,8 @@ def test_three_ways_agree_on_random_text(name, text):
 @given(text=texts)
 @examples(200)
 def test_text_streamed_id_by_id_is_the_text(name, text):
-    """As inference servers do it: a character of several byte tokens comes out when it is complete."""
-    text += "."  # a stream holds back U+FFFD at its end, which could be half a character
+    """Inference servers decode in this way: a character of several byte tokens appears when it is complete."""
+    text += "."  # a stream holds back U+FFFD at its end, which may be an incomplete character
     stream = DecodeStream(skip_special_tokens=False)
     pieces = [stream.step(BARE[name], number) for number in BARE[name].encode(text).ids]
     assert "".join(piece or "" for piece in pieces) == text
@@ -188,7 +188,7 @@ def test_hasher_is_stable_after_use():
         before = fingerprint.Hasher.hash(tokenizer)
         tokenizer("читать", padding=True)
         assert before == fingerprint.Hasher.hash(make())
-        if transformers.__version__ >= "5":  # 4 leaves the padding it was asked for in the backend
+        if transformers.__version__ >= "5":  # transformers 4 leaves the padding of a call in the backend
             assert before == fingerprint.Hasher.hash(tokenizer)
 
 
@@ -280,8 +280,8 @@ FLAGGED = ["чит<new>чит", " <new> ", "a<new>b <new>", "<new><new>", "<NEW>
 
 @pytest.mark.parametrize("normalization", [None, "nfc", "nfkc"])
 @pytest.mark.parametrize("special", [False, True])
-def test_both_classes_find_added_tokens_alike_but_for_two_kinds(normalization, special):
-    """Those that the docstring of the slow class excepts are found otherwise: it claims no less and no more."""
+def test_both_classes_find_added_tokens_alike_except_in_the_documented_cases(normalization, special):
+    """The ids differ in exactly the cases that the docstring of the slow class lists."""
     for strip in (False, True):
         for normalized in (False, True):
             flags = {"lstrip": strip, "rstrip": not strip, "normalized": normalized, "special": special}
@@ -330,7 +330,7 @@ def test_split_special_tokens_splits_special_tokens_only_in_both_classes(alphabe
 
 @pytest.mark.parametrize("alphabet", ["characters", "bytes"])
 def test_both_classes_skip_special_tokens_without_a_role(alphabet, tmp_path):
-    """A Llama folder has such tokens: config.json and tokenizer_config.json give `<|eot_id|>` no role."""
+    """The folders of Llama models have such tokens: no config gives `<|eot_id|>` a role."""
     fast, slow = (make(alphabet=alphabet) for make in (small_fast, small_slow))
     for tokenizer in (fast, slow):
         tokenizer.add_tokens(["<|eot_id|>"], special_tokens=True)
@@ -357,7 +357,7 @@ def test_words_given_one_by_one_are_split_as_in_running_text(make):
     running = tokenizer(" " + " ".join(words))["input_ids"]
     assert tokenizer(words, is_split_into_words=True)["input_ids"] == running
     assert tokenizer([words, words[:2]], is_split_into_words=True)["input_ids"][0] == running
-    assert tokenizer.encode(" ".join(words)) != running  # and the space was not kept for later calls
+    assert tokenizer.encode(" ".join(words)) != running  # the space is not kept for later calls
 
 
 @given(st.lists(st.sampled_from([*WORDS, *"абв", "", " чит", "a b", "\n", "\ufeff"])))
@@ -370,7 +370,7 @@ def test_both_classes_split_lists_of_words_alike(words):
 
 @pytest.mark.parametrize(("kind", "first"), [("gemma", " "), ("llama2", ""), ("metaspace", "")])
 def test_words_given_to_a_tokenizer_with_word_marks_are_split_as_in_running_text(kind, first, tmp_path):
-    """The space becomes a mark as in a text; a tokenizer that writes the first mark itself gets no second one."""
+    """The space becomes a mark, as in a text; if the tokenizer writes the first mark itself, no second one is added."""
     standard = PreTrainedTokenizerFast.from_pretrained(save(BASES[kind](), tmp_path / "plain"))
     words = ["The", "walkers", "walked"]
     running = standard(first + " ".join(words))["input_ids"]
@@ -391,7 +391,7 @@ def test_the_slow_class_rejects_word_marks(kind, part, tmp_path):
 
 
 def test_both_classes_take_whole_words_that_no_merge_makes(tmp_path):
-    """Llama 3 has `ignore_merges`: a word of the vocabulary is one token, whatever the merges make of it."""
+    """Llama 3 has `ignore_merges`: a word of the vocabulary is one token, whatever the merges would give."""
     spec = json.loads(small_fast(alphabet="bytes").backend_tokenizer.to_str())
     spec["model"]["ignore_merges"] = True
     spec["model"]["vocab"]["xyz"] = max(spec["model"]["vocab"].values()) + 1
@@ -443,7 +443,7 @@ def test_a_tokenizer_with_prefix_space_can_be_retrained():
 
 @pytest.fixture(scope="module")
 def large(tmp_path_factory):
-    """A tokenizer of more than 100,000 tokens, whose split pattern transformers examines, and its folder."""
+    """A tokenizer of more than 100,000 tokens, whose split pattern transformers checks, and its folder."""
     merges, folder = [("ч", "и"), ("чи", "т")], tmp_path_factory.mktemp("large")
     vocab = base_vocab(["<pad>"], [*map(chr, range(0x20, 0xD800)), *map(chr, range(0x20000, 0x2C000))], merges)
     assert len(vocab) > 100_000
@@ -537,7 +537,7 @@ def test_unknown_normalization_and_bad_patterns_are_rejected():
         build_backend(base_vocab(), [], normalization="nfx")
     with pytest.raises(MwSError, match="does not compile"):
         build_backend(base_vocab(), [], pattern="(")
-    for pattern in ("(" * 3000, "(?u)(?a)b", "(?R)"):  # too deep, flags that exclude each other, a loop
+    for pattern in ("(" * 3000, "(?u)(?a)b", "(?R)"):  # nested too deeply, flags that exclude each other, a loop
         with pytest.raises(MwSError, match="does not compile") as found:
             build_backend(base_vocab(), [], pattern=pattern)
         assert len(str(found.value)) < 400
@@ -575,7 +575,7 @@ CHAT = "{% for m in messages %}{{ m['content'] }}<|endoftext|>{% endfor %}"
 
 
 def in_bulk(tokenizer: Any) -> Any:
-    """Ids of a text by the bulk encoder, for tokenizers that it takes."""
+    """Return the ids of a text by the bulk encoder, for tokenizers that it supports."""
     return (
         BlockEncoder(getattr(tokenizer, "backend_tokenizer", None) or tokenizer.to_backend())
         .encode(block_of([TEXT.encode()] * 3, str))
@@ -584,7 +584,7 @@ def in_bulk(tokenizer: Any) -> Any:
 
 
 def calls(tokenizer: Any, scratch: Path) -> dict[str, Callable[[], Any]]:
-    """Every public way to encode, and ways to decode, look up, copy and save."""
+    """Return every public way to encode, and ways to decode, look up, copy and save."""
     asked = {"padding": "max_length", "truncation": True, "max_length": 5}
     found: dict[str, Callable[[], Any]] = {
         "plain": lambda: tokenizer(TEXT)["input_ids"],

@@ -90,12 +90,12 @@ def test_running_out_of_merges_is_reported_with_the_numbers(caplog: pytest.LogCa
     with caplog.at_level(logging.WARNING):
         tokenizer = quiet(criterion="classic", vocab_size=5000).train_from_iterator(["слово слова словом"])
     assert f"{len(tokenizer):,} tokens instead of 5,000" in caplog.text
-    assert "fill" not in caplog.text  # each word once: none is frequent
+    assert "fill" not in caplog.text  # each word occurs once, so no word is frequent
     with caplog.at_level(logging.WARNING):
         quiet(composition=0).train_from_iterator([TEXT, TEXT])
     assert "instead of 32,000" in caplog.text and "fill" in caplog.text
     caplog.clear()
-    with caplog.at_level(logging.WARNING):  # a list with a word on each line, in which only the line end is frequent
+    with caplog.at_level(logging.WARNING):  # a list of one word per line, in which only the line end is frequent
         quiet(composition=0).train_from_iterator(
             ["\n".join(f"{a}{b}{c}" for a in "абвгд" for b in "ежз" for c in "иклм")]
         )
@@ -135,7 +135,7 @@ def test_of_equally_frequent_characters_the_lowest_code_points_are_kept():
 
 @pytest.mark.parametrize("alphabet", ["characters", "bytes"])
 def test_a_byte_order_mark_is_one_token_of_characters(alphabet):
-    """As three byte tokens it was lost where JavaScript decodes them; byte-level decoders keep it."""
+    """Before, it was three byte tokens, which decoders in JavaScript drop; byte-level decoders keep it."""
     tokenizer = quiet(vocab_size=500, alphabet=alphabet, limit_alphabet=20).train([TEXT])
     assert ("\ufeff" in tokenizer.get_vocab()) == (alphabet == "characters")
     assert tokenizer.decode(tokenizer("\ufeffчит")["input_ids"]) == "\ufeffчит"
@@ -176,7 +176,7 @@ FREE: dict[str, Any] = {
 
 
 def another(name: str, criterion: str) -> Any:
-    """A value of a setting that is not its default."""
+    """Return a value of a setting that is not its default."""
     default, takes = getattr(MwSTrainer(criterion=criterion), name), SETTINGS[name].takes
     if name in FREE:
         return FREE[name][criterion] if name == "alphabet" else FREE[name]
@@ -195,7 +195,7 @@ def test_metadata_of_an_older_version_keep_the_required_strings():
 
 @pytest.mark.parametrize("taker", [MwSTrainer, Settings])
 def test_the_signature_shows_plain_types_and_defaults(taker: Any):
-    """An editor shows names, types and defaults on a few lines; the docstring describes each setting."""
+    """An editor shows names, types and defaults in a few lines; the docstring describes each setting."""
     parameters = inspect.signature(taker).parameters
     assert {*SETTINGS} <= {*parameters} and len(str(inspect.signature(taker))) < 1_200
     assert str(parameters["vocab_size"]) == "vocab_size: 'int | None' = None"
@@ -249,7 +249,7 @@ def test_finer_granularity_splits_more():
 
 
 def frequencies(words: dict[str, int], merges: list[tuple[str, str]], types: bool) -> list[int]:
-    """The occurrences of each pair in the words when it is merged, by replaying the merges."""
+    """Replay merges, and return how often each pair occurs in the words when it is merged."""
     cut = {word: list(word) for word in words}
     found = []
     for left, right in merges:
@@ -274,7 +274,7 @@ def test_min_frequency_is_the_least_frequency_of_a_pair(criterion: str, types: b
 
     merges, found = learn_from(0)
     assert min(found) < least <= min(learn_from(least)[1])
-    assert learn_from(min(found))[0] == merges  # a limit that all of them reach changes nothing
+    assert learn_from(min(found))[0] == merges  # a minimum that all merges reach changes nothing
 
 
 def test_min_frequency_applies_to_compositions_by_counts():
@@ -339,7 +339,7 @@ def test_retraining_keeps_added_tokens_that_text_contains(alphabet):
     assert sorted(new.get_vocab().values()) == list(range(len(new)))
 
 
-# the largest sum of letters that may be weighed, for compositions without a price
+# the largest weighted sum of letters that is accepted, for compositions without a penalty
 LARGEST = (2**62 - 1) // 256
 
 
@@ -365,7 +365,7 @@ def test_counts_up_to_the_bound_are_weighed_and_beyond_it_rejected(settings):
 
 
 def test_running_text_of_any_size_gives_the_same_morphs():
-    """A boundary costs 16 to 48 times 65,536 for each occurrence, so that three trillion letters were the most."""
+    """A boundary costs 16 to 48 times 65,536 per occurrence; before, this limited text to three trillion letters."""
     counts = count_mapping(
         {
             f"{stem}{end}": k + 3

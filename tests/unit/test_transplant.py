@@ -90,7 +90,7 @@ SIZES = {"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "nu
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """The base's directory and that of its extension."""
+    """The folders of a base and of its extension."""
     place = tmp_path_factory.mktemp("transplant")
     base = save(llama3_like(), place / "base", eos_token=SPECIAL[1], pad_token=SPECIAL[2])
     counts = count_documents(russian() + turkish(), workers=1)
@@ -99,7 +99,7 @@ def folder(tmp_path_factory):
 
 
 def make(folder, name, *, rows=N_OLD, tied=True, dtype=torch.bfloat16, shard="30KB", kind="llama", base=None):
-    """A random model of `rows` embeddings in shards, with the tokenizer of the folder `base`."""
+    """Save a random model with `rows` embeddings in shards, and the tokenizer of the folder `base`."""
     torch.manual_seed(1)
     ids = {"bos_token_id": N_OLD - 3, "eos_token_id": [N_OLD - 2, N_OLD - 1], "pad_token_id": None}
     if kind == "llama":
@@ -111,7 +111,7 @@ def make(folder, name, *, rows=N_OLD, tied=True, dtype=torch.bfloat16, shard="30
         torch.nn.init.normal_(model.lm_head.bias)
     model = model.to(dtype)
     with torch.no_grad():
-        model.get_input_embeddings().weight[5] = -0.0  # whose bits are others than those of 0
+        model.get_input_embeddings().weight[5] = -0.0  # equals 0, but has different bits
     model.generation_config = GenerationConfig(**{**ids, "temperature": 0.6, "do_sample": True})
     directory = folder / name
     model.save_pretrained(directory, max_shard_size=shard)
@@ -126,7 +126,7 @@ def tensors(directory: Path) -> dict:
 
 @pytest.fixture(scope="module")
 def surgeries(folder):
-    """The maps of tokenizers extended, trimmed, and trimmed and extended."""
+    """The maps of ids for an extended tokenizer, a trimmed one, and one that was trimmed and extended."""
     smaller = trim(open_base(folder / "base"), ENGLISH[:2], keep_size=340)
     smaller.save(folder / "trimmed", folder / "base")
     both = extend(smaller.trimmed_base, count_documents(russian(), workers=1), 30)
@@ -135,7 +135,7 @@ def surgeries(folder):
 
 
 def renamed(old, new, ids):
-    """The old id by new id of the kept tokens, checked by the tokens themselves."""
+    """Return the old id of each kept token by its new id, after comparing the tokens."""
     kept = {number: index for index, number in ids.items() if number is not None}
     assert all(old.convert_ids_to_tokens(index) == new.convert_ids_to_tokens(number) for number, index in kept.items())
     return kept
@@ -145,17 +145,18 @@ def renamed(old, new, ids):
 @pytest.mark.parametrize(
     ("kind", "tied", "dtype", "rows", "init", "expected"),
     [
-        ("llama", True, torch.bfloat16, N_OLD, "mean", (N_OLD + N_NEW, 340, 370)),  # no padding before, none after
-        ("llama", False, torch.float32, N_OLD + 25, "quiet", (N_OLD + N_NEW, 340, 370)),  # filled up, as Qwen's
-        ("llama", False, torch.float16, 640, "mean", (640, 384, 384)),  # more than needed; a multiple of 128
-        ("gpt2", True, torch.float32, 448, "quiet", (512, 384, 384)),  # up to a multiple of 64
-        ("phi", False, torch.bfloat16, 512, "mean", (512, 512, 512)),  # up to a multiple of 256
+        ("llama", True, torch.bfloat16, N_OLD, "mean", (N_OLD + N_NEW, 340, 370)),  # no padding
+        # padding is used for new tokens, as with Qwen
+        ("llama", False, torch.float32, N_OLD + 25, "quiet", (N_OLD + N_NEW, 340, 370)),
+        ("llama", False, torch.float16, 640, "mean", (640, 384, 384)),  # more padding than needed; a multiple of 128
+        ("gpt2", True, torch.float32, 448, "quiet", (512, 384, 384)),  # rounded up to a multiple of 64
+        ("phi", False, torch.bfloat16, 512, "mean", (512, 512, 512)),  # rounded up to a multiple of 256
     ],
 )
 def test_rows_follow_the_map_and_padding_its_rule_in_files_as_in_memory(
     folder, surgeries, tmp_path, name, kind, tied, dtype, rows, init, expected
 ):
-    """Each row of a kept token is bit for bit that of its old id, in every matrix and in the output's bias."""
+    """The row of a kept token equals that of its old id bit for bit, in every matrix and in the output bias."""
     shard = "1GB" if rows == 640 else "30KB"
     directory, model = make(folder, f"{name}-{kind}-{rows}", rows=rows, tied=tied, dtype=dtype, kind=kind, shard=shard)
     report = transplant_directory(directory, folder / name, tmp_path / "new", init)
@@ -182,7 +183,7 @@ def test_rows_follow_the_map_and_padding_its_rule_in_files_as_in_memory(
 
 @pytest.mark.parametrize("nested", [False, True])
 def test_a_config_without_the_size_of_the_vocabulary_gets_it(folder, tmp_path, nested):
-    """transformers 4 omits defaults of the class from the config of a part, as in Gemma 3."""
+    """transformers 4 leaves defaults of the class out of nested configs, as in Gemma 3."""
     directory, _ = make(tmp_path, "model", base=folder / "base")
     settings = json.loads((directory / "config.json").read_text(encoding="utf-8"))
     del settings["vocab_size"]
@@ -213,7 +214,7 @@ def test_ids_that_a_config_leaves_out_follow(tmp_path, nested):
     transplant_directory(old, tmp_path / "new", tmp_path / "out")
     config = AutoConfig.from_pretrained(tmp_path / "out")
     assert (config.get_text_config().bos_token_id, config.get_text_config().eos_token_id) == (2, 1)
-    assert not nested or config.image_token_index == 32000  # which was not a token of the old tokenizer, either
+    assert not nested or config.image_token_index == 32000  # this id was not a token of the old tokenizer, either
 
 
 def test_code_of_a_model_is_neither_run_nor_offered(folder, tmp_path, monkeypatch):
@@ -231,7 +232,7 @@ def test_code_of_a_model_is_neither_run_nor_offered(folder, tmp_path, monkeypatc
 
 
 def test_an_id_without_which_a_model_cannot_be_loaded_must_have_a_token(tmp_path):
-    """The id of images, which must be a number in transformers 5."""
+    """An example is the id of images, which must be a number in transformers 5."""
     old = Tokenizer.from_str(metaspace_like().to_str())
     old.add_special_tokens(["<image>"])
     image = old.token_to_id("<image>")
@@ -336,7 +337,7 @@ def test_words_of_a_word_piece_tokenizer_spell_tokens_with_a_space():
 
 
 class WithHead(LlamaForCausalLM):
-    """A class of the user, whose instances cannot be made from only a config."""
+    """A class of a user, whose instances cannot be created from only a config."""
 
     def __init__(self, config, width):
         super().__init__(config)
@@ -355,7 +356,7 @@ def test_a_model_in_memory_keeps_what_was_made_of_it(folder):
     expected = torch.rand(1)
     torch.manual_seed(3)
     changed, _ = transplant(model, old, new)
-    assert torch.equal(torch.rand(1), expected)  # nothing was drawn
+    assert torch.equal(torch.rand(1), expected)  # no random numbers were drawn
     given, found = (dict(each.named_parameters()) for each in (model, changed))
     assert {name: each.requires_grad for name, each in found.items()} == {
         name: each.requires_grad for name, each in given.items()
@@ -423,7 +424,7 @@ FOREIGN = ("tekken_v2.json", "tiktoken.model", "qwen.tiktoken", "spiece.model", 
 
 
 def test_no_vocabulary_of_another_program_stays_beside_a_new_tokenizer(folder, tmp_path):
-    """Not one of the model, of the new tokenizer's folder, nor of what the output folder held before."""
+    """No such file is copied from the model or the new tokenizer, and those in the output folder are removed."""
     directory, _ = make(folder, "foreign")
     larger = shutil.copytree(folder / "larger", tmp_path / "larger")
     (tmp_path / "new").mkdir()
@@ -438,7 +439,7 @@ def test_no_vocabulary_of_another_program_stays_beside_a_new_tokenizer(folder, t
 
 @thorough
 def test_a_trained_model_keeps_its_english(folder, tmp_path):
-    """Bits per byte of English within half a percent right after extension, of a model that has learned it."""
+    """Right after the extension, a trained model needs at most half a percent more bits per byte of English."""
     directory, model = make(folder, "trained", dtype=torch.float32, shard="1GB")
     codec = Codec.open(directory)
     train_steps(model, codec, ENGLISH * 10, 240, context_bytes=300, rate=5e-3)
@@ -482,7 +483,7 @@ def test_with_a_tokenizer_of_another_family_a_model_is_far_below_random_at_once_
 
 
 def measured(model, codec, documents):
-    """Bits per byte, and perplexity per token."""
+    """Return the bits per byte and the perplexity per token."""
     scores = bits_per_byte(model.eval(), codec, documents, 160)
     return scores.value, math.exp(scores.nats.sum() / sum(map(len, scores.token_nats)))
 
@@ -502,7 +503,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 @pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="ru_maxrss is in KiB on Linux alone")
 def test_memory_contains_only_the_embeddings(folder, tmp_path):
-    """A model of 190 MB in five shards: the process grows by less than a quarter of it."""
+    """For a model of 190 MB in five shards, the process grows by less than a quarter of this size."""
     small, _ = make(folder, "small")
     torch.manual_seed(0)
     config = LlamaConfig(
@@ -563,7 +564,7 @@ GEMMA = {
 
 
 def layered(kind, rows, short):
-    """A small model with a table of its own for each layer, of `short` rows; and the name of the table."""
+    """Return a small model with a separate table of `short` rows for each layer, and the name of the table."""
     torch.manual_seed(2)
     if kind == "gemma3n":
         more = {"laurel_rank": 4, "altup_num_inputs": 2, "activation_sparsity_pattern": [0.0, 0.0]}
@@ -571,7 +572,7 @@ def layered(kind, rows, short):
         model = Gemma3nForCausalLM(config)
     elif kind == "gemma4":
         model = Gemma4ForCausalLM(Gemma4TextConfig(vocab_size=rows, vocab_size_per_layer_input=short, **GEMMA))
-    else:  # a table that no known model has, of three axes
+    else:  # a table with three axes, which no known model has
         model = LlamaForCausalLM(LlamaConfig(vocab_size=rows, **SIZES))
         model.model.register_parameter("lookup", torch.nn.Parameter(torch.randn(2, rows, 3)))
         return model.eval(), "model.lookup"
@@ -581,7 +582,7 @@ def layered(kind, rows, short):
 @pytest.mark.parametrize("name", ["trimmed", "both", "larger"])
 @pytest.mark.parametrize(("kind", "short"), [("gemma3n", N_OLD), ("gemma3n", 400), ("gemma4", N_OLD), ("own", N_OLD)])
 def test_tables_of_single_layers_follow(folder, surgeries, tmp_path, name, kind, short):
-    """A kept token reads the row it read before in each table, so that logits stay; every id has a row."""
+    """A kept token reads the same row as before in each table, so logits stay the same; every id has a row."""
     model, table = layered(kind, N_OLD, short)
     directory = tmp_path / "model"
     model.save_pretrained(directory)
@@ -609,7 +610,7 @@ def test_tables_of_single_layers_follow(folder, surgeries, tmp_path, name, kind,
 
 
 def with_tensors(directory, more):
-    """Add tensors to the one file of a model's weights, as tools do that keep what transformers leaves out."""
+    """Add tensors to the file of a model's weights, as tools do that keep tensors which transformers leaves out."""
     held = load_file(directory / "model.safetensors")
     save_file({**held, **more}, directory / "model.safetensors", {"format": "pt"})
 
@@ -628,7 +629,8 @@ def test_heads_of_layers_that_predict_further_tokens_follow_in_the_files(folder,
         assert len(after[name]) == len(after["model.embed_tokens.weight"])
     assert torch.equal(after[names[3]], before[names[3]])
     assert check(tmp_path / "new").ok
-    with_tensors(tmp_path / "new", {names[0]: before[names[0]]})  # as who left it out would write it
+    # as a tool would write it that does not change this tensor
+    with_tensors(tmp_path / "new", {names[0]: before[names[0]]})
     found = [finding.message for finding in check(tmp_path / "new").findings if finding.trap == "rows-config"]
     assert len(found) == 1 and "transplant" in found[0] and "config.json" not in found[0].partition("vocab_size")[2]
 
@@ -736,7 +738,7 @@ def test_a_tokenizer_with_a_marker_for_capitals_spells_words_as_it_writes_them()
 
 
 def state_of(directory: Path) -> dict:
-    """Content, mode and time of change of each file, and where each link leads."""
+    """Return the content, mode and modification time of each file, and the target of each link."""
     return {
         str(path.relative_to(directory)): (
             os.readlink(path) if path.is_symlink() else path.is_file() and path.read_bytes(),
@@ -757,7 +759,7 @@ def test_the_folders_that_are_read_stay_byte_for_byte_whether_it_works_or_not(fo
     before = state_of(directory), state_of(folder / name)
     assert mws("transplant", directory, folder / name, "--init", init, "-o", tmp_path / "new").returncode == 0
     assert (state_of(directory), state_of(folder / name)) == before
-    for place in (directory, folder / name):  # even if it is to be written over
+    for place in (directory, folder / name):  # even if the command should overwrite this folder
         assert mws("transplant", directory, folder / name, "-o", place, "--force").returncode == 2
         assert (state_of(directory), state_of(folder / name)) == before, place
     for place in (directory, folder / name):
@@ -795,7 +797,7 @@ def test_a_token_with_a_word_mark_begins_at_the_space_that_the_mark_replaces(fol
 
 @pytest.mark.parametrize(("place", "role"), [("config", "pad"), ("file", "pad"), ("file", None)])
 def test_an_added_token_without_a_row_gets_one_with_a_warning(folder, tmp_path, caplog, place, role):
-    """A pad token that only the config names, and one with another name, or without a role, in tokenizer.json."""
+    """Examples are a pad token only in the config, or one in tokenizer.json with another name or without a role."""
     directory, _ = make(folder, f"rowless-{place}-{role}", dtype=torch.float32)
     if place == "config":
         file = directory / "tokenizer_config.json"
@@ -816,7 +818,7 @@ def test_an_added_token_without_a_row_gets_one_with_a_warning(folder, tmp_path, 
         new, after = AutoTokenizer.from_pretrained(tmp_path / f"{name}-model"), tensors(tmp_path / f"{name}-model")
         after = after["model.embed_tokens.weight"]
         assert after.shape[0] == len(new) == size and (new.pad_token == "<|fill|>") == (role == "pad")
-        row = before[N_OLD - 2] if role else before.mean(0)  # for a role the end token's
+        row = before[N_OLD - 2] if role else before.mean(0)  # a token with a role gets the row of the end token
         assert torch.allclose(after[new.convert_tokens_to_ids("<|fill|>")], row, atol=1e-6)
         kept = read_ids(tmp_path / name / "ids.json")
         assert all(torch.equal(after[n], before[o]) for o, n in kept.items() if n is not None and o < N_OLD)

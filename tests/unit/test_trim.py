@@ -42,7 +42,7 @@ def ids(tokenizer: Tokenizer, text: str) -> list[int]:
 
 
 def test_the_parts_of_a_token_are_those_from_which_standard_bpe_makes_it():
-    """The oracle: without the other merges of the same tokens, every text is split as before."""
+    """Without the other merges of the same tokens, every text is split as before."""
     base = base_of("tiktoken")
     parts = last_merges(base)
     ranked = sorted(parts.values(), key=base.merges.index)
@@ -79,7 +79,7 @@ def test_a_trimming_that_removes_nothing_is_reported(caplog):
 
 
 def test_uses_of_a_removed_token_count_for_its_parts():
-    """ "Ġwalk" is no token of these texts, but it becomes one where its longer kin, used less each, go."""
+    """No text uses "Ġwalk" itself, but it stays, because the longer tokens that contain it are used less and go."""
     texts = [" walking walked walkers walker"] * 10
     base = base_of("llama3")
     assert count_uses(base, texts)[base.vocab["Ġwalk"]] == 0
@@ -138,7 +138,7 @@ def test_special_tokens_keep_their_place_where_a_processor_names_them(kind):
 
 @pytest.mark.parametrize("part", ["template", "padding"])
 def test_a_special_token_that_is_not_an_added_token_stays(part):
-    """Tokenizers that are made from vocab.json and merges.txt contain such tokens."""
+    """Tokenizers that were created from vocab.json and merges.txt contain such tokens."""
     spec = json.loads(llama3_like().to_str())
     number = len(spec["model"]["vocab"])
     spec["model"]["vocab"] |= {"<s>": number, "unused": number + 1}
@@ -368,7 +368,7 @@ def test_transformers_reads_what_is_saved_and_files_follow(kind, operation, tmp_
     again = json.loads((tmp_path / "again" / "tokenizer_config.json").read_text(encoding="utf-8"))
     assert again["added_tokens_decoder"] == config["added_tokens_decoder"]
     for text in (*CODE, *russian()):
-        around = [ids[number] for number in old("")["input_ids"]]  # what the template adds
+        around = [ids[number] for number in old("")["input_ids"]]  # the tokens that the template adds
         assert new(text)["input_ids"][: len(around)] == around
         assert new.decode(new(text)["input_ids"], skip_special_tokens=True) == text
 
@@ -381,7 +381,7 @@ def test_transformers_reads_what_is_saved_and_files_follow(kind, operation, tmp_
             marks=pytest.mark.skipif(transformers.__version__ < "5", reason="transformers 4 cannot load this null"),
         ),
         {"additional_special_tokens": ["<a>", "<b>"], "mask_token": MASK},
-        {"pad_token": " talking"},  # an entry like others, but for the config
+        {"pad_token": " talking"},  # only the config makes this token special
     ],
 )
 @pytest.mark.parametrize("operation", OPERATIONS)

@@ -67,7 +67,7 @@ def test_word_weights_give_hugging_face_bpe(words, data):
     weights = data.draw(st.lists(st.integers(1, 9), min_size=len(words), max_size=len(words)))
     theirs = hf_merges(words, weights, 15)
     ours = WorkingCorpus(SymbolCorpus.from_words(words, weights)).learn(None, 15).merges
-    # theirs learns a string twice when two pairs spell it; up to there the lists must agree
+    # the library learns a string twice if two pairs spell it; up to this merge, the lists must agree
     products = [left + right for left, right in theirs]
     unique = next((i for i, product in enumerate(products) if product in products[:i]), len(theirs))
     assert ours[:unique] == theirs[:unique]
@@ -106,7 +106,8 @@ def test_applying_merges_to_a_long_run_of_letters_takes_time_in_proportion():
 
     assert tokens_of(seconds(10_000)[1], 0) == tokens_of(learning, 0)
     short, long = (min(seconds(n)[0] for _ in range(3)) for n in (10_000, 80_000))
-    assert long < 24 * short  # eight times as long; 64 times as much where each merge walks through the word
+    # the run is eight times as long; if each merge scanned the word, it would take 64 times as long
+    assert long < 24 * short
 
 
 def test_second_phase_with_other_values_starts_from_the_first_ones_tokens():

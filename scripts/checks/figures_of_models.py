@@ -20,6 +20,7 @@ from checks.rows import (
     models,
     results,
 )  # fmt: skip
+from lab.cells import Row
 from lab.systems import MORPH_BPE, UNIGRAM
 from lab.tables import span, tabulated, where
 from lm.ladder import ladder_table
@@ -257,6 +258,13 @@ def ngram_models() -> Figures:
     base = f"against_{BPE}"
     pairs = [(row[base][0], cells[row["language"], 8_000, row["slice"], SHUFFLED][base][0]) for row in small]
     yield "ngrams.kept", ends((100 * shuffled / gain for gain, shuffled in pairs), ".0f")
+
+    def against_bpe(row: Row, system: str) -> float:
+        return float(cells[row["language"], row["size"], row["slice"], system][base][0])
+
+    kept = (100 * against_bpe(row, "mws-no-evidence") / row[base][0] for row in small)
+    yield "ngrams.no_evidence", f"{max(kept):.0f} %"
+    yield "ngrams.counts", f"{max(against_bpe(row, 'mws-counts') - row[base][0] for row in large):.1f}"
     english = [cells["eng", size, "4 MB", "mws"] for size in (8_000, 32_000)]
     yield "english.bpe", fewer([-row[base][0] for row in english])
     few, many = (row[f"against_{UNIGRAM}"][0] for row in english)
@@ -280,16 +288,18 @@ def ngram_models() -> Figures:
 
 
 def forms() -> Figures:
-    """In how many inflection tables MwS is significantly better or worse, and how many tokens it saves."""
+    """In how many inflection tables MwS is significantly better or worse, and how many tokens forms take."""
     of = {(row["source"], row["system"]): row for row in where(results("paradigms"), vocab_size=8_000)}
     sources = list(dict.fromkeys(source for source, _ in of))
-    for baseline, name in ((BPE, "bpe"), (UNIGRAM, "unigram")):
+    for baseline, name in ((BPE, "bpe"), (UNIGRAM, "unigram"), (SHUFFLED, "shuffled")):
         for measure in ("same_stem", "shared"):
             leads = [of[each, baseline][f"lead_{measure}"] for each in sources]
             ahead, behind = (sum(sign * lead > half for lead, half in leads) for sign in (1, -1))
             yield f"forms.{name}.{measure}", f"significantly better in {ahead} and worse in {behind}"
     entries = [[of[each, system]["entries_a_form"] for system in ("mws", BPE)] for each in sources]
     yield "forms.entries", ends((round(100 * (1 - ours / theirs)) for ours, theirs in entries), "")
+    for name in ("mws", "bpe"):
+        yield f"forms.length.{name}", f"{of['rus', SHORT_NAMES[name]]['tokens_a_form']:.2f}"
     systems = {"mws": "MwS", BPE: NAMES[BPE], UNIGRAM: NAMES[UNIGRAM]}
     lines = []
     for each in sources:

@@ -32,6 +32,8 @@ def speed() -> Figures:
         "bench.characters": ("Russian", "train/tokenizers-bpe"),
         "bench.classic": ("Russian", "train/mws-classic"),
         "bench.sentencepiece": ("Russian", "train/sentencepiece-bpe"),
+        "bench.count": ("Russian", "count/mws"),
+        "bench.count.tokenizers": ("Russian", "count/tokenizers"),
         "bench.encode": ("Russian", "encode/mws-disk"),
         "bench.encode_batch": ("Russian", "encode/encode_batch"),
         "gb.mws": ("Russian, words drawn anew", "train/mws-contextual"),

@@ -214,7 +214,7 @@ def _patterns(folder: CheckedFolder) -> Iterator[Finding]:
 
 
 def _missing_file(folder: CheckedFolder) -> Iterator[Finding]:
-    """Report that a tokenizer was read from a file in another form, which AutoTokenizer may not load."""
+    """Report that a tokenizer was read from a file in a different format, which AutoTokenizer may not load."""
     message = (
         f"{folder.opened.place or folder.place} is not a {TOKENIZER_FILE}, so programs that read only such a file "
         "cannot load it; write one with "
@@ -264,10 +264,10 @@ def _configured(folder: CheckedFolder) -> Iterator[Finding]:
 
 
 def _foreign_files(folder: CheckedFolder) -> Iterator[Finding]:
-    """Report training metadata that is missing or of another tokenizer, and vocabularies of other tokenizers."""
+    """Report training metadata that are missing or belong to a different tokenizer, and foreign vocabularies."""
     if (folder.directory / RECORD_FILE).is_file() and not read_record(folder.directory, folder.backend):
         message = (
-            f"{RECORD_FILE} has the training metadata of another tokenizer, whose figures a model card would show; "
+            f"{RECORD_FILE} has the training metadata of a different tokenizer, whose figures a model card would show; "
             "remove it"
         )
         yield Finding("error", "other-record", message)
@@ -413,7 +413,7 @@ def repair(directory: str | os.PathLike[str]) -> list[str]:
     is_foreign = name is not None and name not in NEUTRAL_CLASSES
     if is_foreign or folder.shape is None:
         what = f"its tokenizer_class is {name}" if is_foreign else "mws_hf does not write pre-tokenizers of its form"
-        raise MwSError(f"{directory}: cannot be repaired, because {what}; naming another class might change its ids")
+        raise MwSError(f"{directory}: cannot be repaired, because {what}; a different class might change its ids")
     special = [token.content for token in backend.get_added_tokens_decoder().values() if token.special]
     roles = {"unk_token": None, "bos_token": None, "eos_token": None, **special_roles(special)}
     has_setting = folder.spaced or settings.get("add_prefix_space")

@@ -215,7 +215,7 @@ class MwSTrainer(Settings):
 
         Raises:
             MwSError: there is no word to learn from, a word or a count is not valid, a file of counts cannot be read,
-                or the counts were made with another pattern or normalization than the trainer's.
+                or the pattern or normalization of the counts differs from that of the trainer.
 
         >>> trainer = MwSTrainer(n_merges=3, show_progress=False)
         >>> tokenizer = trainer.train_from_counts({"читать": 5, "читала": 2})

@@ -22,7 +22,7 @@ error that gives the reason.
 gguf and tiktoken need a byte-level tokenizer. If the program that reads them is installed (`pip install
 llama-cpp-python` or `pip install tiktoken`), it encodes sample texts before the output is written, and the command
 stops with an error if its ids differ from those of `tokenizers`. A byte-level tokenizer made from one of characters, or
-with another split pattern, may give different ids; the command prints for how many sample texts.
+with a different split pattern, may give different ids; the command prints for how many sample texts.
 
 For example:
 
@@ -40,11 +40,11 @@ def add_options(parser: Parser) -> None:
     add_output(parser, "What to write: a file for gguf, otherwise a folder.")
     form = (
         "gguf: for llama.cpp. tiktoken: a Python module. byte-level: a tokenizer of bytes, made from one of "
-        "characters, or with another --pattern. notebook: the files of the original MwS notebook."
+        "characters, or with a different --pattern. notebook: the files of the original MwS notebook."
     )
     formats = ("gguf", "tiktoken", "byte-level", "notebook")
     parser.add_argument("--format", dest="form", required=True, choices=formats, help=form)
-    pattern = "With --format byte-level: another split pattern, such as llama3 [default: the pattern of the tokenizer]."
+    pattern = "With --format byte-level: a new split pattern, such as llama3 [default: the pattern of the tokenizer]."
     parser.add_argument("--pattern", metavar="NAME|REGEX", help=pattern)
     add_writing(parser)
 

@@ -118,7 +118,7 @@ _NUMBER = re.compile(r"(?![\d_]*\.\d*$)((?:\d[\d_]*\.?\d*|\.\d+)(?:E\d\d?)?) ?([
 
 
 def _number(text: str, unit: int) -> Decimal:
-    """Parse a number and a letter (K, M, G, T) for a power of `unit`; return 0 if the text has another form."""
+    """Parse a number and a letter (K, M, G, T) for a power of `unit`; return 0 if the text has a different form."""
     found = _NUMBER.fullmatch(text.strip().upper())
     return Decimal(found[1].replace("_", "")) * unit ** " KMGT".index(found[2] or " ") if found else Decimal(0)
 
@@ -284,7 +284,7 @@ def weight_of(text: str) -> tuple[str, float]:
     """Parse a value of --weight: group=number.
 
     Raises:
-        MwSError: the text has another form.
+        MwSError: the text does not have this form.
 
     >>> weight_of("ru=.5")
     ('ru', 0.5)

@@ -24,7 +24,7 @@ Give a pretrained model another tokenizer, for example its own after `mws trim` 
 
 The embeddings of old tokens are copied bit for bit. If the folder of the new tokenizer has the file ids.json of `mws
 trim` or `mws extend`, it maps old ids to new ones. Only embeddings are loaded into memory, so this works for models of
-any size. Files and folders of the model are copied, except the files of its tokenizer and weights in another format,
+any size. Files and folders of the model are copied, except the files of its tokenizer and weights in other formats,
 which a warning lists. If there is a LoRA adapter next to the weights, merge it into the weights first.
 
 For example:

@@ -148,7 +148,7 @@ def _table(comparison: Comparison, size: int, gold: str | None) -> str:
 
 
 def _without_other_sizes(row: Row, size: int) -> Row:
-    """Leave out the difference from MwS if it is of another size, as it may be for a system without a size."""
+    """Leave out the difference from MwS if it was computed at a different size, as for a system without a size."""
     if row.get("mws_ahead_vocab_size") == size:
         return row
     return {name: value for name, value in row.items() if not name.startswith("mws_ahead_")}

@@ -144,7 +144,7 @@ def compare(
 def _check_input(
     golds: Sequence[Gold], sizes: Sequence[int], systems: Sequence[SystemSpec] | None, text: Any, bits: Any
 ) -> None:
-    """Raise MwSError if there is nothing to compare, sizes or systems are of another kind, or a text is missing."""
+    """Raise MwSError if there is nothing to compare, sizes or systems have a wrong type, or a text is missing."""
     if isinstance(sizes, str) or not isinstance(sizes, Iterable):
         raise SettingError("sizes", sizes, "is not a list of vocabulary sizes; give one, such as [8000, 32000]")
     if not sizes or not (golds or text is not None):

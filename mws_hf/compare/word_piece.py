@@ -111,7 +111,7 @@ class Substrings:
 
     Args:
         words: the words with their counts.
-        floor: only substrings that occur at least this often are extended by another character.
+        floor: only substrings that occur at least this often are extended by one more character.
 
     Attributes:
         starts: int64, shape (n_words,): index of the first character of each word in the joined text of all words.

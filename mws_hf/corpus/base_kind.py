@@ -28,7 +28,7 @@ class Kind(ABC):
         is_word_list: whether lists of words, one per line, are read from such files.
         is_stored: whether `advance` is called with the number of bytes taken from the file as stored; for other kinds
             this number is unknown.
-        place: the name of the file, or another name of the source in errors.
+        place: the name of the file, or the name of another source, for errors.
         how: the encoding, and the column that contains the text.
     """
 

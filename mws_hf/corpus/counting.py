@@ -186,7 +186,7 @@ def count(
         The number of times each pre-token occurs, by group.
 
     Raises:
-        MwSError: `length` is not a whole number, an input cannot be read, or saved counts were made with another
+        MwSError: `length` is not a whole number, an input cannot be read, or saved counts were made with a different
             splitter.
     """
     if length is not None:

@@ -141,7 +141,7 @@ def _packing_of_text(head: bytes) -> str | None:
     """Return the compression format of a file that should contain text; None if it is not compressed.
 
     Raises:
-        Fault: its first bytes are those of a file of another kind, or of a pointer of Git LFS or git-annex.
+        Fault: its first bytes are those of a file that is not text, or of a pointer of Git LFS or git-annex.
     """
     if problem := pointer_problem(head):
         raise Fault(problem)
@@ -238,7 +238,7 @@ def first_bytes(stream: io.BufferedReader) -> tuple[bytes, int]:
 
 
 def check_mark(stream: io.BufferedReader, how: Reading) -> None:
-    """Raise `Fault` if a text has a byte order mark of another encoding, or lacks one that its encoding needs."""
+    """Raise `Fault` if a text has a byte order mark of a different encoding, or lacks one that its encoding needs."""
     head, encoding = stream.peek(4)[:4], codecs.lookup(how.encoding).name
     found = next((name for mark, name in _WIDE_MARKS.items() if head.startswith(mark)), None)
     if found is not None and not encoding.startswith(found):
@@ -414,7 +414,7 @@ def examine(name: PathLike, how: Reading) -> bytes:
     text = codecs.getincrementaldecoder(how.encoding)("ignore").decode(head)
     if word := garbled_word(text[:_EXAMINED_CHARACTERS]):
         _logger.warning(
-            "%s: many words that are read as %s mix scripts or cases, such as %r; the file may be in another encoding",
+            "%s: many words that are read as %s mix scripts or cases, such as %r; the file may have another encoding",
             name, how.encoding, word,
         )  # fmt: skip
     return head

@@ -9,8 +9,8 @@ are text. In .tsv quotation marks quote a field only if the whole file can be re
 
 Otherwise every mark is text and every line is a row. Names in the first line can be quoted in either case.
 
-A field that is never closed, text after a closing mark, and a row with another number of fields are errors with file
-and line. Fields that contain line ends are reported in a warning, because two stray marks can make such a field.
+A field that is never closed, text after a closing mark, and a row with a different number of fields are errors with
+file and line. Fields that contain line ends are reported in a warning, because two stray marks can make such a field.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def read_header(name: PathLike, how: Reading) -> list[str]:
 
 
 def check_separator(header: str, *, in_tsv: bool) -> None:
-    """Raise `Fault` if the only name in the first line of a table seems to be several, with another separator."""
+    """Raise `Fault` if the only name in the first line of a table seems to be several, with a different separator."""
     expected = "tabs" if in_tsv else "commas"
     others = ((mark, name) for mark, name in _SEPARATORS.items() if name != expected)
     found = next((name for mark, name in others if mark in header and f"{mark} " not in header), None)  # or prose

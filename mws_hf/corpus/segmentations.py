@@ -288,7 +288,7 @@ def _read_with_warnings(file: str | os.PathLike[str]) -> Gold:
 def detect_format(lines: list[str]) -> str:
     """Recognize the format of a file by its first 500 lines.
 
-    The format is ``words`` unless at least a twentieth of these lines have marks of another format.
+    The format is ``words`` unless at least one line in twenty has marks of a different format.
 
     Args:
         lines: the lines of the file that contain data.

@@ -273,7 +273,7 @@ class Source:
             yield self._listed(splitter)
 
     def check_splitter(self, splitter: Splitter) -> None:
-        """Raise MwSError if saved counts were made with another pattern or normalization."""
+        """Raise MwSError if saved counts were made with a different pattern or normalization."""
         for _, file in self._counts:
             if not file.splitter.agrees(splitter):
                 raise MwSError(

@@ -293,7 +293,7 @@ def assembled(output: Path, how: EncodingTask, write: Callable[[str], pa.Table])
             that `write_shards` yields, in the order of the partitions.
 
     Raises:
-        MwSError: the output exists, there are no documents, or the workers write to another file system.
+        MwSError: the output exists, there are no documents, or the workers write to a different file system.
     """
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
         raise MwSError(f"{output}: already exists; choose another output, or remove it")

@@ -84,8 +84,8 @@ def encode_corpus(
 
     Raises:
         MwSError: an argument is out of range; the source is unreadable, empty or not in its encoding; the separator is
-            not in the vocabulary; or the output has another tokenizer, corpus or settings, is being written by another
-            run, or cannot be written.
+            not in the vocabulary; or the output has a different tokenizer, text or settings, is being written by
+            another run, or cannot be written.
     """
     threads = thread_count(workers)
     directory = Path(output)
@@ -168,10 +168,10 @@ def new_manifest(encoder: BlockEncoder, document: str, shard_size: int) -> dict[
 def _resumed(blocks: Iterator[Block], plan: Plan, *, force: bool) -> tuple[list[Shard], Iterator[Block]]:
     """Compare the shards of an earlier run with the text, and return those to keep and the blocks still to be encoded.
 
-    If `force` is given, the first shard of another text and all after it are encoded again.
+    If `force` is given, the first shard of a different text and all shards after it are encoded again.
 
     Raises:
-        MwSError: a shard cannot be compared, or the text is another one or is longer, and `force` is not given.
+        MwSError: a shard cannot be compared, or the text differs or is longer, and `force` is not given.
     """
     for number, shard in enumerate(plan.shards):
         check, read, advice = 0, list[Block](), _ENCODE_AGAIN

@@ -261,7 +261,7 @@ class Described:
 
 
 def python_value(value: Any) -> Any:
-    """Return a number, truth value or string of another library, such as numpy, as one of Python.
+    """Convert a number, truth value or string of another library, such as numpy, to the type of Python.
 
     Any other value is returned unchanged, and so is an array.
 

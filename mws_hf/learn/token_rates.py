@@ -81,7 +81,7 @@ def adjust_to_labels(evidence: Evidence, backend: Tokenizer) -> Evidence:
     """Adjust the boundary probabilities to the labels, by the tokens of a first training.
 
     The formulas are in the docstring of this module. The result has no `label_shares`, so that it is not adjusted again
-    if it is given to another training.
+    if it is passed to another training.
 
     Args:
         evidence: boundary probabilities with labels that are used.

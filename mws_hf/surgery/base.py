@@ -90,7 +90,7 @@ def open_base(source: Any) -> Base:
             or with byte fallback.
 
     Raises:
-        MwSError: the tokenizer is missing, damaged or of another kind.
+        MwSError: the tokenizer is missing, damaged or of an unsupported kind.
     """
     if isinstance(source, Base):
         return source
@@ -174,7 +174,7 @@ class Rewritten:
             records: the content of more JSON files, by file name.
 
         Returns:
-            Names of files that are not copied, because they have the old vocabulary in another form.
+            Names of files that are not copied, because they have the old vocabulary in another format.
 
         Raises:
             MwSError: `source` has no tokenizer, or the folder cannot be written.

@@ -43,7 +43,7 @@ def named_ids(folder: CheckedFolder) -> Iterator[Finding]:
     backend, spec, settings = folder.backend, folder.spec, folder.settings
     again = "train or save it again"
     stated = [(TOKENIZER_FILE, "post_processor", *pair, again) for pair in processor_ids(spec.raw["post_processor"])]
-    # `tokenizers` gives another id to an added token whose id does not follow the vocabulary
+    # `tokenizers` gives a different id to an added token whose id does not follow the vocabulary
     stated += [(TOKENIZER_FILE, "added_tokens", token["content"], token["id"], again) for token in folder.stored_added]
     if padding := spec.raw.get("padding"):
         stated.append((TOKENIZER_FILE, "padding", padding["pad_token"], padding["pad_id"], f"{REPAIR} removes it"))
@@ -52,7 +52,7 @@ def named_ids(folder: CheckedFolder) -> Iterator[Finding]:
         stated.append((CONFIG_FILE, "added_tokens_decoder", str(content_of(token)), number, "save it again"))
     for file, field, token, number, advice in stated:
         if backend.token_to_id(token) != number:
-            yield _stale(file, field, number, f" of {token!r}, which has another id", advice)
+            yield _stale(file, field, number, f" of {token!r}, which has a different id", advice)
     for name, content in roles_in(settings).items():
         if backend.token_to_id(content) is None:
             message = f"{CONFIG_FILE}: {name} {content!r} is not a token of {TOKENIZER_FILE}, so it would get a new id"

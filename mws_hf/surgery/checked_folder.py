@@ -38,7 +38,7 @@ class CheckedFolder:
 
     @property
     def has_own_file(self) -> bool:
-        """Whether the tokenizer.json of the folder is checked, and not a file of another program or another name."""
+        """Whether the tokenizer.json of the folder is checked, and not a file of another name or program."""
         return self.place in (self.directory, self.directory / TOKENIZER_FILE) and (
             (self.directory / TOKENIZER_FILE).is_file()
         )

@@ -58,28 +58,31 @@ def transplant_directory(
     If ids.json is next to the new tokenizer, it maps the old ids to the new ones. Without it, tokens are matched as in
     `embeddings.transplant`.
 
-    All files and folders of the model are copied, such as the modules of sentence-transformers, except those that have
-    the old vocabulary in them: another tokenizer, or weights in another form. A warning lists the exceptions.
+    All files and folders of the model are copied, such as the modules of sentence-transformers, except those that
+    contain the old vocabulary: other tokenizers, and weights in other formats. A warning lists the exceptions.
 
     Args:
         model: a folder with config.json, tokenizer and .safetensors weights, or a Hub name.
         tokenizer: a folder with tokenizer.json, a pretrained name, or a Hub name.
-        output: the folder to write, atomically.
+        output: the folder to write; it is written completely or not at all.
         init: "mean" or "quiet", see `embeddings.transplant`.
-        pad_to_multiple: the number of rows is rounded up to a multiple of this; None pads as the embeddings of the
-            model are padded, see `mixtures.row_count`.
+        pad_to_multiple: the number of rows is rounded up to a multiple of this; with None, rows are padded like the
+            embeddings of the model (see `mixtures.row_count`).
 
     Returns:
         How many new embeddings were computed in which way.
 
     Raises:
-        MwSError: `init` is unknown; the output is the folder of the model or of the tokenizer; the model or the
-            tokenizer is missing; there is no config.json, or there are no .safetensors weights; their index names files
-            outside of the folder; a tensor with a row per token cannot be changed; a module of sentence-transformers
-            has the old vocabulary in it; a LoRA adapter is next to the weights; the tokenizer is slow; its ids.json is
-            of another base; the model numbers positions from its padding id on (RoBERTa), and the new tokenizer has
-            another padding id; the model has fewer rows than ids; config.json needs an id of a token that the new
-            tokenizer lacks, such as that of images.
+        MwSError: one of these is true:
+
+            * `init` is unknown, or the output is the folder of the model or of the tokenizer.
+            * The model or the tokenizer is missing, or the tokenizer is slow.
+            * The model has no config.json or no .safetensors weights, or their index names files outside of the folder.
+            * A tensor with a row per token cannot be changed, or the model has fewer rows than ids.
+            * A module of sentence-transformers contains the old vocabulary, or a LoRA adapter is next to the weights.
+            * The ids.json of the new tokenizer belongs to a different base.
+            * The model numbers positions from its padding id up (RoBERTa), and the new tokenizer has a different one.
+            * config.json needs the id of a token that the new tokenizer lacks, such as that of images.
     """
     source, target = model_folder(model), tokenizer_folder(tokenizer)
     check_not_overwriting([output], source, target)

@@ -37,7 +37,7 @@ def transplant(
     init: str = "mean",
     pad_to_multiple: int | None = None,
 ) -> tuple[Any, TransplantReport]:
-    """Copy a causal model and fit it to another tokenizer.
+    """Copy a causal model and adapt it to another tokenizer.
 
     Tokens are matched by their strings if both tokenizers have the same decoder. Of those that are left, special tokens
     are matched by role or name, and all others by their bytes.
@@ -51,16 +51,18 @@ def transplant(
             so that old tokens keep their probability.
         pad_to_multiple: the number of rows is rounded up to a multiple of this. The additional rows are those that the
             old embeddings have after their vocabulary, or the mean of all rows. With None, the new embeddings are
-            padded as the old ones, see `mixtures.row_count`.
+            padded like the old ones (see `mixtures.row_count`).
 
     Returns:
         The new model, with new special ids in its configs and the same ties, dtype and device; and a report.
 
     Raises:
-        MwSError: `model` is not a model, `init` is unknown, `pad_to_multiple` is below 1, a tokenizer is slow, the old
-            one has more ids than the model has rows, a tensor with a row per token cannot be changed, an adapter
-            trains single tokens, or the model numbers positions from its padding id on (RoBERTa), and the new tokenizer
-            has another padding id.
+        MwSError: one of these is true:
+
+            * `model` is not a model, `init` is unknown, `pad_to_multiple` is below 1, or a tokenizer is slow.
+            * The old tokenizer has more ids than the model has rows.
+            * A tensor with a row per token cannot be changed, or an adapter trains single tokens.
+            * The model numbers positions from its padding id up (RoBERTa), and the new tokenizer has a different one.
 
     >>> from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
     >>> from mws_hf.tokenizer.backend import base_vocab, build_backend
@@ -134,7 +136,7 @@ def fit_settings(
         The fields that lost an id.
 
     Raises:
-        MwSError: the model numbers positions from its padding id on, and the new tokenizer has another padding id.
+        MwSError: the model numbers positions from its padding id up, and the new tokenizer has a different padding id.
     """
     numbering = [part for _, part in parts_of_model(settings) if part.get("model_type") in POSITIONS_AFTER_PAD]
     padding = [part.get("pad_token_id") for part in numbering]
@@ -148,7 +150,7 @@ def fit_settings(
         if old is not None and (new := part["pad_token_id"]) != old:
             has = "no pad token" if new is None else f"pad_token_id {new}"
             raise MwSError(
-                f"{name}: a model of type {part['model_type']} numbers positions from its pad_token_id {old} on, but "
+                f"{name}: a model of type {part['model_type']} numbers positions from its pad_token_id {old} up, but "
                 f"the new tokenizer has {has}; give a tokenizer whose pad token has id {old}"
             )
     for field in lost:

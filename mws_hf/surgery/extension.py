@@ -147,7 +147,7 @@ def extend(
         The extended tokenizer, whose method `save` writes a folder.
 
     Raises:
-        MwSError: the tokenizer is missing, damaged or of another kind; there are no words; `n_tokens` or a setting is
+        MwSError: the tokenizer is missing, damaged or not such a BPE; there are no words; `n_tokens` or a setting is
             out of range; a string cannot become a token; the counts have a marker for capitals, and the tokenizer does
             not write it; `replace`, `protected` or `required` is not a list of str.
 
@@ -188,7 +188,7 @@ def extend(
 
 
 def _check_kept_apart(base: Base, apart: Apart) -> None:
-    """Raise MwSError for an entry that the tokenizer normalizes to another text; a marker for capitals is no change."""
+    """Raise MwSError for an entry that the normalizer of a tokenizer changes; a marker for capitals does not count."""
     pipeline, capitals = base.pipeline(), Spec(base.spec).capitals
     apart.check_normalized(lambda entry: restore_capitals("".join(pre_tokens(base, pipeline, entry)), capitals))
 

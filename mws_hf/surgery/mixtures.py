@@ -172,7 +172,7 @@ def kept_rows(old: Tokenizer, new: Tokenizer, ids: IdMap | None = None) -> dict[
     same decoder; if not, the result is empty. An id that has no token in either tokenizer is matched with itself.
 
     Raises:
-        MwSError: `ids` is of another base.
+        MwSError: `ids` belongs to a different base.
     """
     size, old_size = (max(backend.get_vocab().values(), default=-1) + 1 for backend in (new, old))
     if ids is not None:
@@ -192,7 +192,7 @@ def kept_rows(old: Tokenizer, new: Tokenizer, ids: IdMap | None = None) -> dict[
 
 def _check_map(old: Tokenizer, new: Tokenizer, ids: IdMap, old_size: int) -> None:
     """Raise MwSError unless ids.json maps all ids of the old tokenizer to the same tokens of the new one."""
-    remedy = f"{IDS_FILE} belongs to another base; give its model, or remove {IDS_FILE} to match tokens by string"
+    remedy = f"{IDS_FILE} belongs to a different base; give its model, or remove {IDS_FILE} to match tokens by string"
     if len(ids) != old_size:
         raise MwSError(f"{IDS_FILE} maps {len(ids)} ids but the model's tokenizer has {old_size}: {remedy}")
     for index, number in ids.items():
@@ -204,9 +204,9 @@ def _check_map(old: Tokenizer, new: Tokenizer, ids: IdMap, old_size: int) -> Non
 def row_count(rows: int, old_size: int, new_size: int, pad_to_multiple: int | None) -> int:
     """Compute the number of rows of the new embeddings.
 
-    Without `pad_to_multiple` the rows are padded as those of the base. If the base has no padding, neither have the new
-    embeddings; if it has, their number is a multiple of the largest power of two, at most 256, that divides the old
-    number. It is never smaller than the old number unless the vocabulary became smaller.
+    Without `pad_to_multiple`, rows are padded as in the base: there is no padding if the base has none. Otherwise the
+    number of rows is a multiple of the largest power of two, at most 256, that divides the old number, and it is never
+    smaller than the old number unless the vocabulary became smaller.
 
     Args:
         rows: number of rows of the old embeddings.

@@ -107,7 +107,7 @@ def trim(
         The trimmed tokenizer, whose method `save` writes a folder.
 
     Raises:
-        MwSError: the tokenizer is missing or of another kind; both or neither of `keep_size` and `min_count` are given;
+        MwSError: the tokenizer is missing or unsupported; both or neither of `keep_size` and `min_count` are given;
             a token to keep is not in the vocabulary; more tokens than `keep_size` must stay; the tokenizer has no more
             than `keep_size`; all texts are empty; or `texts` or `keep` is not a list of str.
 
@@ -224,9 +224,9 @@ def named_entry(base: Base, text: str) -> str:
 def prune(base: Base, uses: Longs, pinned: Collection[str], keep_size: int | None, min_count: int | None) -> set[str]:
     """Choose the tokens that stay.
 
-    Tokens that are not a part of another one are dropped one by one, the least used first; of equally used ones, the
-    one with the largest id. If both `keep_size` and `min_count` are given, no token with `min_count` uses is dropped,
-    so that more than `keep_size` tokens may stay.
+    Tokens that are not part of another token are dropped one by one, the least used first, and of equally used tokens
+    the one with the largest id. If both `keep_size` and `min_count` are given, no token with `min_count` uses is
+    dropped, so that more than `keep_size` tokens may stay.
 
     Args:
         base: the tokenizer.

@@ -159,7 +159,7 @@ def pattern_name(pattern: str) -> str:
 
 
 def with_digits(pattern: str, digits: Digits | None) -> str:
-    """Return a pattern, or a named pattern, that splits numbers in another way; None changes nothing.
+    """Return a pattern, or a named pattern, with the given way of splitting numbers; None changes nothing.
 
     Raises:
         SettingError: `digits` is unknown, or the pattern does not contain exactly one of the `DIGIT_PARTS`.

@@ -112,5 +112,5 @@ def failure_in_tokenizers(pattern: str) -> str | None:
         return None
     last = json.loads(lines[-1])
     if isinstance(last, str):
-        return f"tokenizers cannot compile it ({last}); write that part in another way"
+        return f"tokenizers cannot compile it ({last}); write that part differently"
     return f"tokenizers fails at a run of {runs[last][0]!r}, which the pattern can match in too many ways; {ADVICE}"

@@ -233,8 +233,8 @@ def check_added_tokens(tokens: Sequence[str], name: str = "added token") -> None
         name: the name of such a token in the error.
 
     Raises:
-        MwSError: a token would decode to another string, because all its characters stand for bytes, and some of them
-            for bytes other than their own.
+        MwSError: a token would decode to a different string, because all its characters stand for bytes, and some of
+            them for bytes other than their own.
 
     >>> check_added_tokens(["<|endoftext|>", "<|конец|>", "<a b>"])
     >>> check_added_tokens(["<|é|>"])

@@ -319,7 +319,7 @@ def is_byte_level(tokenizer: Tokenizer) -> bool:
 
 
 def check_added(tokenizer: Tokenizer, name: str = "") -> None:
-    """Raise MwSError if a byte-level tokenizer would decode an added token to another text.
+    """Raise MwSError if a byte-level tokenizer would decode an added token to a different text.
 
     Commands that encode, extend or trim call it first, and `mws check` reports it.
 

@@ -2,7 +2,7 @@
 
 There are three formats:
 
-* A byte-level tokenizer.json is made from a tokenizer of characters, or from a byte-level one with another split
+* A byte-level tokenizer.json is made from a tokenizer of characters, or from a byte-level one with a different split
   pattern. Tokens keep their ids.
 * A rank file for tiktoken comes with a short Python module that loads it.
 * A GGUF file with only the vocabulary is for llama.cpp and programs that are built on it (Ollama, LM Studio).
@@ -110,12 +110,12 @@ def byte_tables(backend: Tokenizer) -> ByteTables:
 
 
 def to_byte_level_backend(backend: Tokenizer, pattern: str | None = None) -> Tokenizer:
-    """Make a byte-level tokenizer from one of characters, or give a byte-level tokenizer another split pattern.
+    """Make a byte-level tokenizer from one of characters, or give a byte-level tokenizer a new split pattern.
 
     A model that was trained with the old tokenizer can use the new one, because tokens keep their ids. Byte tokens
     become the bytes of the byte alphabet. The byte token of an ASCII character that is in the vocabulary remains
-    unused. The first bytes of a longer character, where they are no token yet, get new ids at the end. Texts get other
-    ids only where they have characters outside the vocabulary, and where another pattern splits them differently.
+    unused. The first bytes of a longer character get new ids at the end if they are not a token yet. Texts get
+    different ids only if they have characters outside the vocabulary, or if a new pattern splits them differently.
 
     Args:
         backend: the tokenizer.
@@ -143,7 +143,7 @@ def to_byte_level_backend(backend: Tokenizer, pattern: str | None = None) -> Tok
     in_characters = alphabet_of(vocab) == "characters"
     if pattern is None and not in_characters:
         raise MwSError(
-            "it is already byte-level; use it as it is, export it as gguf or tiktoken, or give another --pattern"
+            "it is already byte-level; use it as it is, export it as gguf or tiktoken, or give a new --pattern"
         )
     there = pattern_of(backend)
     own = Spec.of(backend)

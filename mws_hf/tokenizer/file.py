@@ -90,7 +90,7 @@ def load_settings(path: Path) -> dict[str, Any]:
 
 
 def check_settings(directory: Path) -> None:
-    """Raise MwSError if a file of settings in a folder is damaged or has a value of another type."""
+    """Raise MwSError if a file of settings in a folder is damaged or has a value of a wrong type."""
     for name in SHAPES:
         if name != MODEL_FILE:
             load_settings(directory / name)

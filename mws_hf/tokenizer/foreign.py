@@ -266,12 +266,12 @@ def _varint(message: bytes, at: int) -> tuple[int, int]:
 
 
 def has_other_tokens(file: Path, backend: Tokenizer) -> bool | None:
-    """Return whether a vocabulary in another program's form differs from a tokenizer's; None if it cannot be read.
+    """Return whether a vocabulary in another program's format differs from a tokenizer's; None if it is unreadable.
 
     Tokens are compared by their bytes. Ids are compared, too, except for SentencePiece, whose ids some classes shift.
 
     Args:
-        file: the vocabulary; its name decides about the form.
+        file: the vocabulary; its name decides about the format.
         backend: the tokenizer.
     """
     spec, added = Spec.of(backend), backend.get_added_tokens_decoder()
@@ -282,7 +282,7 @@ def has_other_tokens(file: Path, backend: Tokenizer) -> bool | None:
             merges = [line for line in lines if line and not line.startswith("#version")]
             return merges != [" ".join(pair) for pair in spec.merges]
         entries, by_id = _entries(file, letters)
-    except Exception:  # a file of another program can have any form
+    except Exception:  # a file of another program can have any content
         return None
     vocab = sorted(backend.get_vocab().items(), key=itemgetter(1))
     everything = {token_bytes(token, letters): number for token, number in vocab}

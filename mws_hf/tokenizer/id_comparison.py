@@ -18,7 +18,7 @@ class IdComparison(NamedTuple):
     Attributes:
         texts: number of texts that were compared.
         ids: the texts for which the program gives different ids.
-        decoded: the texts whose ids it decodes to another text.
+        decoded: the texts whose ids it decodes to a different text.
     """
 
     texts: int

@@ -2,8 +2,8 @@
 
 With BPE-dropout (Provilkov, Emelianenko, Voita 2020, arXiv:1910.13267) merges fail at random. At each step, each pair
 that could be merged is left out with a given probability. Of the other pairs, the one of lowest rank is merged, the
-leftmost first; if no pair is left, the pre-token is finished. The same text thus gets other tokens with another seed,
-and all of them decode to the text.
+leftmost first; if no pair is left, the pre-token is finished. With a different seed, the same text therefore gets
+different tokens, which still decode to the text.
 
 A hash of the seed, the text, the position and the step decides whether a pair is left out. Therefore the tokens of a
 text depend only on the seed, not on the order of the texts or the number of workers. Use a new seed for each pass over
@@ -46,7 +46,7 @@ class Dropout:
 
     Attributes:
         share: probability that a pair is left out at a step, from 0 to 1; 0.1 is usual.
-        seed: a whole number from 0 to 2^64 - 1; another seed gives other tokens.
+        seed: a whole number from 0 to 2^64 - 1; a different seed gives different tokens.
         kind: which merges may fail: "all"; "morph", only those that boundary probabilities decided, so that morphs are
             split further; or "composition", only those that join frequent neighbors, so that words are split into
             morphs.

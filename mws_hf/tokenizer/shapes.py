@@ -169,7 +169,7 @@ def check_shape(value: object, shape: Any, place: str) -> None:
         place: the file, and the keys that lead to the value, for the message.
 
     Raises:
-        MwSError: a value has another type; the message names the first one, its keys and the file.
+        MwSError: a value has a wrong type; the message names the first such value, its keys and the file.
 
     >>> check_shape({"a": [1, "x"]}, {"a": Each(list, int)}, "some.json")
     Traceback (most recent call last):
@@ -185,7 +185,7 @@ def check_shape(value: object, shape: Any, place: str) -> None:
 
 
 def _first_wrong(value: Any, shape: Any, keys: str) -> tuple[str, object, str] | None:
-    """Return the keys of the first value of another type, the value, and a description of the expected type."""
+    """Return the keys of the first value of a wrong type, the value, and a description of the expected type."""
     if isinstance(shape, tuple):
         found = [_first_wrong(value, each, keys) for each in shape]
         if None in found:

@@ -164,7 +164,7 @@ def llama_cpp(place: Path) -> Reader:
 
 
 def differs(call: Callable[[Any], Any], given: Any, wanted: Any) -> bool:
-    """Return whether a client returns another result than the expected one, or raises an exception."""
+    """Return whether a client raises an exception or returns something other than the expected result."""
     try:
         found = call(given)
         return (list(found) if isinstance(wanted, list) else found) != wanted

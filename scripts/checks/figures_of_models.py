@@ -249,7 +249,7 @@ def tagger() -> Figures:
 
 
 def ngram_models() -> Figures:
-    """Bits per byte of n-gram models, in percent of the baselines', on held-out text and on text of another kind."""
+    """Bits per byte of n-gram models in percent of the baselines' bits, on held-out text and on other kinds of text."""
     cells = {(row["language"], row["size"], row["slice"], row["system"]): row for row in results("ngram_map")}
     ours = [row for key, row in cells.items() if key[3] == "mws" and f"against_{SHUFFLED}" in row]
     large, small = ([row for row in ours if row["size"] == size] for size in (32_000, 8_000))

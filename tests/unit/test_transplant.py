@@ -688,7 +688,7 @@ def test_unsuitable_arguments_are_rejected_with_the_reason(folder, surgeries, tm
     first, second = [old for old, new in ids.items() if new is not None][300:302]
     swapped = {**ids, first: ids[second], second: ids[first]}
     for content, model, message in (
-        (swapped, directory, "another base"),
+        (swapped, directory, "a different base"),
         ({"0": 0}, directory, "maps 1 ids but the model's tokenizer has"),
         ({**ids, first: ids[second]}, directory, "both become"),
         ({**ids, first: 10**30}, directory, "is not a pair of ids"),

@@ -63,13 +63,13 @@ def boundaries() -> Figures:
     yield "classic.entries", f"{max(columns('quality', 'n_tokens', 'system')['mws-classic']):,}"
     yield "f1.ready", f"{cards()['mws-ru-32k']['MwS']['f1']['rus.tikhonov']:.3f}"
     pairs = [
-        [quality(language, gold, each, size)["text_fertility"] for each in ("mws", "bpe-character:text")]
+        [quality(language, gold, each, size)["text_bytes_per_token"] for each in ("mws", "bpe-character:text")]
         for language, gold in dict(GOLDS.values()).items()
         if language not in ("rus-lexicon", "lat")
         for size in (8_000, 32_000)
     ]
-    pairs += [[each[x]["tokens_per_word"] for x in ("MwS", "BPE")] for n, each in cards().items() if "morphs" not in n]
-    yield "longer", ends((100 * ours / bpe - 100 for ours, bpe in pairs), ".0f")
+    pairs += [[each[x]["bytes_per_token"] for x in ("MwS", "BPE")] for n, each in cards().items() if "morphs" not in n]
+    yield "longer", ends((100 * bpe / ours - 100 for ours, bpe in pairs), ".0f")
     lines = []
     for title, (language, gold) in GOLDS.items():
         ours, default, classic = (quality(language, gold, each) for each in ("mws-morphs", "mws", "mws-classic"))

@@ -62,14 +62,19 @@ def boundaries() -> Figures:
     yield "classic.least", f"{min(columns('quality', 'n_tokens', 'system')['mws-classic']):,}"
     yield "classic.entries", f"{max(columns('quality', 'n_tokens', 'system')['mws-classic']):,}"
     yield "f1.ready", f"{cards()['mws-ru-32k']['MwS']['f1']['rus.tikhonov']:.3f}"
-    pairs = [
-        [quality(language, gold, each, size)["text_bytes_per_token"] for each in ("mws", "bpe-character:text")]
+    measured = [
+        [quality(language, gold, each, size) for each in ("mws", "bpe-character:text")]
         for language, gold in dict(GOLDS.values()).items()
         if language not in ("rus-lexicon", "lat")
         for size in (8_000, 32_000)
     ]
-    pairs += [[each[x]["bytes_per_token"] for x in ("MwS", "BPE")] for n, each in cards().items() if "morphs" not in n]
-    yield "longer", ends((100 * bpe / ours - 100 for ours, bpe in pairs), ".0f")
+    pretrained = [[each["MwS"], each["BPE"]] for name, each in cards().items() if "morphs" not in name]
+    longer = [bpe["text_bytes_per_token"] / ours["text_bytes_per_token"] for ours, bpe in measured]
+    longer += [bpe["bytes_per_token"] / ours["bytes_per_token"] for ours, bpe in pretrained]
+    yield "longer", ends((100 * each - 100 for each in longer), ".0f")
+    longer = [ours["text_fertility"] / bpe["text_fertility"] for ours, bpe in measured]
+    longer += [ours["tokens_per_word"] / bpe["tokens_per_word"] for ours, bpe in pretrained]
+    yield "longer.words", ends((100 * each - 100 for each in longer), ".0f")
     lines = []
     for title, (language, gold) in GOLDS.items():
         ours, default, classic = (quality(language, gold, each) for each in ("mws-morphs", "mws", "mws-classic"))

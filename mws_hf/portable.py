@@ -102,7 +102,10 @@ DEFAULTS = {
     "clean_up_tokenization_spaces": False,
 }
 """The values that both classes give to transformers if the user gives none; all of them are saved."""
-_CHANGEABLE = {"padding_side": "right", "truncation_side": "right", "split_special_tokens": False}
+_CHANGEABLE = {
+    **{"padding_side": "right", "truncation_side": "right", "split_special_tokens": False},
+    "model_input_names": ["input_ids", "attention_mask"],
+}
 """Attributes that can be changed after loading, which transformers would not save, and their defaults."""
 
 

@@ -213,8 +213,8 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
         """Train a new MwS tokenizer on other text, with the settings of this one.
 
         The new tokenizer keeps the special and other added tokens, chat template, alphabet, split pattern, normalizer,
-        post-processor, sides of padding and truncation, and model_max_length. It learns with the default settings of
-        `mws_hf.MwSTrainer`, unless you give others.
+        post-processor, sides of padding and truncation, model_max_length and model_input_names. It learns with the
+        default settings of `mws_hf.MwSTrainer`, unless you give others.
 
         Args:
             text_iterator: strings, batches (lists) of strings, or a dataset, table or records with a column ``text``.
@@ -303,7 +303,7 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
 
     def _restore_settings(self, new: MwSTokenizerFast, names: Mapping[str, str]) -> None:
         """Restore attributes, ordinary added tokens and ids that transformers loses in retraining."""
-        for kept in ("chat_template", "model_max_length", "padding_side", "truncation_side"):
+        for kept in ("chat_template", "model_max_length", "padding_side", "truncation_side", "model_input_names"):
             setattr(new, kept, copy.deepcopy(getattr(self, kept)))
         plain = [token for token in self.added_tokens_decoder.values() if not token.special]
         new.add_tokens(plain)

@@ -262,6 +262,20 @@ def test_settings_that_are_changed_later_are_saved(make, tmp_path):
             assert loaded.encode("the<|user|>") == tokenizer.encode("the<|user|>")
 
 
+@pytest.mark.parametrize("make", [small_fast, small_slow])
+@pytest.mark.parametrize("names", [["input_ids", "token_type_ids", "attention_mask"], ["input_ids"]])
+def test_names_of_the_inputs_that_are_changed_later_are_saved(make, names, tmp_path):
+    tokenizer = make()
+    tokenizer.model_input_names = names
+    tokenizer.save_pretrained(tmp_path)
+    for kind in (MwSTokenizerFast, MwSTokenizer, AutoTokenizer):
+        loaded = kind.from_pretrained(tmp_path)
+        assert set(loaded("the", "cat")) == set(tokenizer("the", "cat")) == set(names), kind
+    assert make().model_input_names == ["input_ids", "attention_mask"]
+    loaded.save_pretrained(tmp_path / "again")
+    assert set(AutoTokenizer.from_pretrained(tmp_path / "again")("the", "cat")) == set(names)
+
+
 def test_empty_constructors_are_lossless():
     for tokenizer in (MwSTokenizerFast(), MwSTokenizer()):
         assert tokenizer.decode(tokenizer.encode("Перечит 漢")) == "Перечит 漢"

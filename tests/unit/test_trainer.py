@@ -297,12 +297,14 @@ def test_retraining_learns_mws_and_keeps_the_settings():
     first = quiet(vocab_size=400, special_tokens=["</s>", "<pad>"]).train_from_iterator(["одно два три четыре"])
     first.chat_template = "{{ messages[0]['content'] }}"
     first.padding_side, first.truncation_side, first.model_max_length = "left", "left", 77
+    first.model_input_names = ["input_ids"]
     second = first.train_new_from_iterator([TEXT], 500, composition=0)
     direct = quiet(vocab_size=500, special_tokens=["</s>", "<pad>"], composition=0).train_from_iterator([TEXT])
     assert second.get_vocab() == direct.get_vocab()
     assert second.training.settings == direct.training.settings, "the record too, with what was measured"
     assert second.chat_template == first.chat_template
     assert (second.padding_side, second.truncation_side, second.model_max_length) == ("left", "left", 77)
+    assert second.model_input_names == first.model_input_names
     assert (second.eos_token, second.pad_token) == ("</s>", "<pad>")
 
 

@@ -135,8 +135,8 @@ def _facts(folder: CheckedFolder, traps: set[str]) -> dict[str, Any]:
     facts["add_prefix_space"] = folder.spaced
     facts["transformers"] = _versions(folder, traps)
     rows = model_rows(folder.model)
-    if rows is not None and rows > folder.ids:
-        padding = rows - folder.ids
+    if rows is not None and rows > folder.next_id:
+        padding = rows - folder.next_id
         facts["embedding_rows"] = (
             f"{rows:,}; the last {padding:,} have no token, because they are padding (which is fine)"
         )
@@ -172,11 +172,11 @@ def _decoding(folder: CheckedFolder) -> Iterator[Finding]:
 
 
 def _settings_of_calls(folder: CheckedFolder) -> Iterator[Finding]:
-    """Report settings of a past call or training that are saved in tokenizer.json."""
+    """Report settings of an earlier call or training that are saved in tokenizer.json."""
     for what in ("truncation", "padding"):
         if getattr(folder.backend, what) is not None:
             message = (
-                f"{TOKENIZER_FILE} contains the {what} of a past call, which `tokenizers` and other programs apply to "
+                f"{TOKENIZER_FILE} contains {what} of an earlier call, which `tokenizers` and other programs apply to "
                 f"every text; {REPAIR} removes it"
             )
             yield Finding("error", f"baked-{what}", message)
@@ -313,12 +313,12 @@ def _model_config(folder: CheckedFolder) -> Iterator[Finding]:
                 f"({other}); {remedy}"
             )
             yield Finding("error", "replaced", message)
-    if rows is not None and rows < folder.ids:
+    if rows is not None and rows < folder.next_id:
         message = (
-            f"config.json has vocab_size {rows:,}, and the highest id is {folder.ids - 1:,}; resize the embeddings"
+            f"config.json has vocab_size {rows:,}, and the highest id is {folder.next_id - 1:,}; resize the embeddings"
         )
         yield Finding("error", "vocab-size", message)
-    if folder.ids > 100_000 and kind in _MISTRAL_TYPES:
+    if folder.next_id > 100_000 and kind in _MISTRAL_TYPES:
         message = (
             f"config.json has model type {kind}, so transformers may warn of an incorrect split pattern, because the "
             "vocabulary is large; the ids are right. Do not pass fix_mistral_regex=True to standard classes, because "
@@ -350,14 +350,15 @@ def _model_weights(folder: CheckedFolder) -> Iterator[Finding]:
         if fault:
             yield Finding("warning", "rows-unknown", f"{name} {fault}; mws transplant stops at this model")
         elif number == per_layer and number != stated:
-            if number < folder.ids:
+            if number < folder.next_id:
                 message = (
                     f"{rows}and ids from {number:,} on use its first row; mws transplant gives each new id its own row"
                 )
                 yield Finding("warning", "rows", message)
             continue
-        elif number < folder.ids:
-            yield Finding("error", "rows", f"{rows}fewer than the {folder.ids:,} ids; mws transplant adds the others")
+        elif number < folder.next_id:
+            message = f"{rows}fewer than the {folder.next_id:,} ids; mws transplant adds the others"
+            yield Finding("error", "rows", message)
         if not fault and stated is not None and number != stated:
             remedy = (
                 "its rows belong to other tokens; run mws transplant on the original model again"
@@ -394,7 +395,7 @@ def repair(directory: str | os.PathLike[str]) -> list[str]:
     * tokenizer_config.json is rewritten as `save_pretrained` of `MwSTokenizerFast` would write it. If it is missing, it
       is created with the usual roles of the special tokens. It gets the chat templates if some have names.
     * Files that it needs, such as the module that its auto_map names, are written if they are missing.
-    * Truncation and padding of a past call, and a BPE-dropout, are removed from tokenizer.json.
+    * Truncation and padding of an earlier call, and a BPE-dropout, are removed from tokenizer.json.
     * An added_tokens.json that contradicts tokenizer.json is removed.
 
     Args:
@@ -425,7 +426,7 @@ def repair(directory: str | os.PathLike[str]) -> list[str]:
     new: dict[str, tuple[str, str]] = {}  # by name: the content, and a description of the change
     if backend.truncation is not None or backend.padding is not None or folder.dropout:
         text = without_limits(backend).to_str(pretty=True)
-        new[TOKENIZER_FILE] = text, "truncation, padding and dropout of a past call removed"
+        new[TOKENIZER_FILE] = text, "truncation, padding and dropout of an earlier call removed"
     for file, text in config_files(repaired).items():
         if file != CONFIG_FILE and not (directory / file).is_file():
             new[file] = text, "written"

@@ -324,7 +324,8 @@ class PortableMixin:
         files = parent._save_pretrained(save_directory, file_names, legacy_format, filename_prefix)
         backend = self._with_named_tokens(self.to_backend())
         more = self._kept_files() if self.training is None else self.training.files(merges_digest(backend))
-        if backend.truncation is not None or backend.padding is not None:  # of past calls, which other programs apply
+        # limits of earlier calls, which other programs would apply
+        if backend.truncation is not None or backend.padding is not None:
             backend = without_limits(backend)
         directory = Path(save_directory)
         # files of transformers 4, whose content is also in tokenizer.json and its config; they would become stale
@@ -361,7 +362,7 @@ class PortableMixin:
         return backend
 
     def _get_padding_truncation_strategies(self, *args: Any, **kwargs: Any) -> Any:
-        """Raise MwSError if texts are to be padded with a token that is only named; transformers raises a TypeError."""
+        """Raise MwSError if a pad token that is only named is used for padding; transformers raises a TypeError."""
         own, parent = cast("Any", self), cast("Any", super())
         try:
             return parent._get_padding_truncation_strategies(*args, **kwargs)

@@ -9,8 +9,8 @@
     python3 scripts/project.py wheel FOLDER      build a wheel for this Python that contains the compiled kernels
     python3 scripts/project.py try-wheel [FILE]  run every block of README, as printed, in a copy of this checkout; then
                                                  run README and the quick start in empty folders that contain only a
-                                                 wheel, by default a new one. The copy and the wheel have environments
-                                                 of their own.
+                                                 wheel, by default a new one. The copy and the wheel have separate
+                                                 environments.
 
 The environment is the folder `.venv` next to pyproject.toml, or the folder that the variable MWS_VENV names.
 """

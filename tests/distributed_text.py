@@ -12,11 +12,11 @@ ROWS = [*(f"{line} {number}" for number in range(60) for line in running_text())
 TEXTS = [text for text in ROWS if text is not None]
 LANGUAGES = ["ukr" if number % 3 else "eng" for number in range(len(ROWS))]
 SLOW_ROW = 300
-"""The row at which `held_up` waits."""
+"""The row at which `wait_to_be_killed` waits."""
 
 
-def held_up(folder, rows):
-    """If `SLOW_ROW` is among the rows, wait until `kill_who_works` has killed the process that processes them."""
+def wait_to_be_killed(folder, rows):
+    """If `SLOW_ROW` is among the rows, wait until `kill_worker` has killed the process that processes them."""
     if SLOW_ROW not in rows:
         return
     Path(folder, f"attempt-{os.getpid()}-{time.monotonic_ns()}").touch()
@@ -25,8 +25,8 @@ def held_up(folder, rows):
         time.sleep(0.02)
 
 
-def kill_who_works(folder, victim=lambda worker: worker):
-    """Kill the process in which `held_up` waits, once, with SIGKILL; `victim` may return another process for it."""
+def kill_worker(folder, victim=lambda worker: worker):
+    """Kill the process in `wait_to_be_killed` once, with SIGKILL; `victim` may name another process instead."""
     until = time.monotonic() + 60
     while not (attempts := sorted(Path(folder).glob("attempt-*"))):
         if time.monotonic() > until:

@@ -68,7 +68,7 @@ def _sizes(text: str) -> list[int]:
     return [parse_size(size) for size in text.split(",") if size.strip()]
 
 
-def _check_no_systems(missing: list[str]) -> None:
+def _check_not_systems(missing: list[str]) -> None:
     """Raise MwSError if a missing file has the name of a system, as in ``--systems mws bpe`` without a comma."""
     if not missing:
         return
@@ -81,7 +81,7 @@ def _check_no_systems(missing: list[str]) -> None:
 def run(given: Namespace) -> None:
     """Train and score the systems, and write the output folder."""
     gold, text, bits, output = given.gold, given.text, given.bits, given.output
-    _check_no_systems([name for name in given.corpus if not os.path.exists(name)])
+    _check_not_systems([name for name in given.corpus if not os.path.exists(name)])
     check_measured(gold, [text], bits, needed="compare by")
     sizes = sorted({size for sizes in given.vocab_size for size in sizes})
     claim_folder(output, given.corpus, gold, text, bits, force=given.force, results=("results.*", "picture.png"))

@@ -51,19 +51,21 @@ def named_ids(folder: CheckedFolder) -> Iterator[Finding]:
         number: Any = int(key) if key.isdecimal() else key
         stated.append((CONFIG_FILE, "added_tokens_decoder", str(content_of(token)), number, "save it again"))
     for file, field, token, number, advice in stated:
-        if backend.token_to_id(token) != number:
-            yield _stale(file, field, number, f" of {token!r}, which has a different id", advice)
+        actual = backend.token_to_id(token)
+        if actual != number:
+            problem = "which is not a token" if actual is None else f"whose id is {actual}"
+            yield _stale(file, field, number, f" for {token!r}, {problem}", advice)
     for name, content in roles_in(settings).items():
         if backend.token_to_id(content) is None:
             message = f"{CONFIG_FILE}: {name} {content!r} is not a token of {TOKENIZER_FILE}, so it would get a new id"
             yield Finding("error", "token-unknown", message)
     for file in patterns(FileKind.MODEL):
-        yield from _model_ids(file, load_settings(folder.directory / file), backend, folder.ids)
+        yield from _model_ids(file, load_settings(folder.directory / file), backend, folder.next_id)
     yield from _in_template(folder.directory, settings, backend)
 
 
 def _stale(file: str, field: str, number: Any, problem: str, advice: str) -> Finding:
-    return Finding("error", "stale-id", f"{file}: {field} names id {number}{problem}; {advice}")
+    return Finding("error", "stale-id", f"{file}: {field} has id {number}{problem}; {advice}")
 
 
 def _model_ids(file: str, model: dict[str, Any], backend: Tokenizer, size: int) -> Iterator[Finding]:
@@ -72,11 +74,12 @@ def _model_ids(file: str, model: dict[str, Any], backend: Tokenizer, size: int) 
     rows = max(size, model_rows(model) or 0)
     found = model_ids(model)
     listed = Counter(named.path for named in found)
-    advice = "name the id of this tokenizer there"
+    advice = "change it to the id in this tokenizer"
     for named in found:
         token = backend.id_to_token(named.number) if 0 <= named.number <= HIGHEST_ID else None
         if named.token not in (None, token):
-            yield _stale(file, named.path, named.number, f", for {named.token!r}, but it is {token!r}", advice)
+            problem = "which is not a token" if token is None else f"which is the id of {token!r}"
+            yield _stale(file, named.path, named.number, f" for {named.token!r}, {problem}", advice)
         elif token is None and named.number >= rows:
             yield _stale(file, named.path, named.number, ", which is not a token", advice)
         elif named.special and token is not None and named.number not in added:
@@ -99,8 +102,9 @@ def _in_template(directory: Path, settings: Mapping[str, Any], backend: Tokenize
     written = {token for template in templates.values() for token in _IN_TEMPLATES.findall(template)}
     if absent := sorted(token for token in written if backend.token_to_id(token) is None):
         names = ", ".join(absent[:3]) + ", ..." * (len(absent) > 3)
-        which = "which is not a token here and is" if len(absent) == 1 else "which are not tokens here and are each"
-        yield Finding("warning", "template-token", f"the chat template writes {names}, {which} split into several")
+        one = len(absent) == 1
+        which = "which is not a token of this tokenizer, so it" if one else "which are not tokens of it, so each"
+        yield Finding("warning", "template-token", f"the chat template writes {names}, {which} is split into several")
 
 
 def in_some_versions(directory: Path, settings: Mapping[str, Any]) -> Iterator[Finding]:

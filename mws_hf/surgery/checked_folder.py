@@ -87,8 +87,8 @@ class CheckedFolder:
         return load_settings(self.directory / MODEL_FILE)
 
     @cached_property
-    def ids(self) -> int:
-        """The number after the highest id."""
+    def next_id(self) -> int:
+        """The smallest id above all used ones."""
         return self.spec.highest_id + 1
 
     @cached_property

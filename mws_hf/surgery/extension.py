@@ -138,8 +138,8 @@ def extend(
             no token is replaced.
         protected: texts that must be segmented as before, such as the language of the base; merges that would apply in
             them are not learned. Other texts may be segmented differently.
-        required: strings that must be tokens, among the `n_tokens`; where such a string is a word of its own, it is one
-            token, even in `protected` texts. A space before a word belongs to its token.
+        required: strings that must be tokens; they are among the `n_tokens`. A whole word that equals such a string is
+            one token, even in `protected` texts. A space before a word belongs to its token.
         show_progress: whether to draw progress bars on standard error, if it is a terminal.
         **settings: attributes of `new_tokens.ExtensionSettings`.
 

@@ -150,7 +150,7 @@ def trim(
 
 
 def check_keep_size(base: Base, keep_size: int | None) -> None:
-    """Raise MwSError if the base has no more tokens than are to stay, so that nothing would be dropped."""
+    """Raise MwSError if the base has at most `keep_size` tokens, so that nothing would be dropped."""
     if keep_size is not None and keep_size >= len(base.vocab):
         said = f"would drop nothing, because the tokenizer has {len(base.vocab)} tokens; give a smaller number"
         raise SettingError("keep_size", keep_size, said)

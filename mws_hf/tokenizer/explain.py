@@ -24,7 +24,7 @@ MAX_TRACED_SYMBOLS = 10_000
 The size of its result grows with the square of this number.
 """
 UNSEEN = "not among the training words, so its boundaries are estimated from its letters"
-"""The remark below the explanation of a word that has no probabilities of its own."""
+"""The remark below the explanation of a word whose probabilities are estimated."""
 Tables: TypeAlias = tuple[dict[str, int], dict[tuple[str, str], tuple[int, str]]]
 """The vocabulary of a BPE, and its merges as `merging.ranked` gives them."""
 

@@ -166,10 +166,10 @@ def roles_in(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def tokens_by_name(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the special tokens that settings give names of their own, such as ``image_token``, as they describe them.
+    """Return the special tokens with their own names in settings, such as ``image_token``, as they are described there.
 
-    transformers 4 reads them from the object ``extra_special_tokens`` only. transformers 5 reads that, too, but writes
-    each name as a key of its own, and all of them again as ``model_specific_special_tokens`` after a second save.
+    transformers 4 reads them only from the object ``extra_special_tokens``. transformers 5 reads that, too, but writes
+    each name as a separate key, and after a second save all of them again as ``model_specific_special_tokens``.
     """
     objects = [settings.get(key) for key in ("extra_special_tokens", "model_specific_special_tokens")]
     named = {name: token for each in objects if isinstance(each, Mapping) for name, token in each.items()}

@@ -23,7 +23,7 @@ def settle_leading_space(tokenizer: Tokenizer, wanted: bool | None) -> bool:
 
     Args:
         tokenizer: the tokenizer, which is changed.
-        wanted: whether it is to put a space; None changes nothing.
+        wanted: whether it should put a space; None changes nothing.
 
     Returns:
         Whether it puts a space now. For a tokenizer that puts a word mark, this is `wanted`, or True if that is None.

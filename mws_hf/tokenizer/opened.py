@@ -148,7 +148,7 @@ def open_tokenizer(source: Any, *, by_class: bool = False, name: str | None = No
             - an object of `tokenizers` or transformers;
             - a function that returns the segments of a word.
         by_class: use the class that tokenizer_config.json names, which may segment differently from tokenizer.json. A
-            class with code of its own is never run.
+            class whose code is in the folder is never run.
         name: its name in messages and tables; by default the source as it was given, or the type of an object.
 
     Returns:

@@ -223,7 +223,7 @@ def python_client(client: Client, folder: Path, cases: Path, work: Path) -> dict
 
 
 def javascript(package: str, folder: Path, cases: Path, work: Path) -> dict[str, Any]:
-    """Return the result of a JavaScript package, after installing it with npm in a folder of its own."""
+    """Return the result of a JavaScript package, after installing it with npm in a separate folder."""
     home = work / package.replace("/", "-").strip("@")
     home.mkdir(parents=True, exist_ok=True)
     library = package.rsplit("@", 1)[0]

@@ -56,7 +56,7 @@ def timed(command: Sequence[str], environment: Mapping[str, str] | None = None) 
 
 
 def run_module(module: str, *arguments: str, **environment: str) -> Facts:
-    """Run a module in a process of its own, and return the JSON that it writes to the file in its last argument.
+    """Run a module in a separate process, and return the JSON that it writes to the file in its last argument.
 
     If the process fails, the result has only `failed`, the reason.
     """

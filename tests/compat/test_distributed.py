@@ -22,7 +22,7 @@ from mws_hf.distributed import spark
 from mws_hf.encode.bulk import encode_corpus
 from mws_hf.errors import MwSError
 from mws_hf.text.pattern import GPT4_PATTERN
-from tests.distributed_text import LANGUAGES, ROWS, TEXTS, held_up, kill_who_works, parent
+from tests.distributed_text import LANGUAGES, ROWS, TEXTS, kill_worker, parent, wait_to_be_killed
 from tests.paths import ROOT
 from tests.processes import python
 from tests.small_tokenizers import small_fast
@@ -49,7 +49,7 @@ class Engine:
     @contextmanager
     def killing(self, folder: Path):
         """Yield the same rows while a thread kills the process that has reached a certain row."""
-        killer = threading.Thread(target=kill_who_works, args=(folder, self.victim))
+        killer = threading.Thread(target=kill_worker, args=(folder, self.victim))
         killer.start()
         yield self.slow(str(folder))
         killer.join()
@@ -59,7 +59,7 @@ class Engine:
 def slow_batches(batches, folder):
     for batch in batches:
         yield batch
-        held_up(folder, batch.column(0).to_pylist())
+        wait_to_be_killed(folder, batch.column(0).to_pylist())
 
 
 @contextmanager

@@ -183,7 +183,8 @@ def test_check_names_the_tokens_of_a_chat_template_that_are_missing(tmp_path: Pa
         if not missing:
             assert messages == []
         else:
-            are = "is not a token here and is" if len(missing) == 1 else "are not tokens here and are each"
+            one = len(missing) == 1
+            are = "is not a token of this tokenizer, so it is" if one else "are not tokens of it, so each is"
             names = ", ".join(missing[:3]) + (", ..." if len(missing) > 3 else "")
             assert messages == [f"the chat template writes {names}, which {are} split into several"]
 

@@ -51,7 +51,7 @@ def add_output(parser: Parser, text: str) -> None:
 
 def add_lexicon(parser: _ActionsContainer) -> None:
     """Add --lexicon, which names a dictionary of pymorphy3."""
-    text = "Read all word forms of a pymorphy3 dictionary: 'ru' (3.05 million) or 'uk'."
+    text = "Read all word forms of a pymorphy3 dictionary: 'ru' (3.06 million) or 'uk'."
     parser.add_argument("--lexicon", metavar="{ru,uk}", help=text)
 
 

@@ -1,7 +1,8 @@
 """List which programs read a tokenizer with the right ids, by its alphabet and split pattern.
 
 Each line of the tables was measured with `scripts/checks/clients.py` (`scripts/results/clients.md`; splits of numbers:
-`scripts/results/clients-digits.md`; a marker for capitals: `scripts/results/clients-capitals.md`).
+`scripts/results/clients-digits.md`; the pattern `tekken`: `scripts/results/clients-tekken.md`; a marker for capitals:
+`scripts/results/clients-capitals.md`).
 """
 
 from __future__ import annotations
@@ -57,6 +58,7 @@ patterns by their exact text."""
 _LLAMA_CPP_PATTERNS: _Patterns = {known for pattern in PRE_TYPES if (known := named(pattern))}
 _LLAMA3_PATTERNS: _Patterns = {(name, digits) for name, digits in _LLAMA_CPP_PATTERNS if name == "llama3"}
 _O200K_THREES: _Patterns = {("o200k", "threes")}
+_TEKKEN_SINGLE: _Patterns = {("tekken", "single")}
 _LACKS_PATTERN: _Statement = (
     "refuses",
     f"it has no split pattern that divides text in the same way; train with --pattern llama3, {_EXPORT}",
@@ -69,9 +71,13 @@ _NEEDS_GGUF: _Statement = ("export", "`mws export --format gguf`; its own conver
 _ENDS_AT_NUL: _Statement = ("right", "but it ends a text at its first U+0000")
 _BY_PATTERN: dict[str, tuple[_Patterns, _Statement, _Statement]] = {
     _LLAMA_CPP: (_LLAMA_CPP_PATTERNS, _NEEDS_GGUF, _LACKS_PATTERN),
-    "gigatoken": (_LLAMA3_PATTERNS | _O200K_THREES, ("right", ""), _LACKS_PATTERN),
+    "gigatoken": (_LLAMA3_PATTERNS | _O200K_THREES | _TEKKEN_SINGLE, ("right", ""), _LACKS_PATTERN),
     "tokie": (_LLAMA_CPP_PATTERNS | _O200K_THREES, ("right", ""), _SPLITS_DIFFERENTLY),
-    "onnxruntime-extensions": (_LLAMA3_PATTERNS | _O200K_THREES | {("o200k", "single")}, _ENDS_AT_NUL, _LACKS_PATTERN),
+    "onnxruntime-extensions": (
+        _LLAMA3_PATTERNS | _O200K_THREES | {("o200k", "single")} | _TEKKEN_SINGLE,
+        _ENDS_AT_NUL,
+        _LACKS_PATTERN,
+    ),
 }
 """For each program that reads byte-level tokenizers with some split patterns only: these patterns, the verdict on them,
 and the verdict on all other patterns."""
@@ -146,7 +152,7 @@ def _by_one(pattern: str) -> ClientFact:
     """Return the verdict of `tokenizers` 1.0 on a split pattern."""
     if pattern in PATTERNS_OF_TOKENIZERS_ONE:
         return ClientFact(TOKENIZERS_ONE, "right", "")
-    remark = f"it loads the file, but stops at the first text; train with --pattern o200k, {_EXPORT}"
+    remark = f"it loads the file, but stops at the first text; train with --pattern o200k --digits threes, {_EXPORT}"
     return ClientFact(TOKENIZERS_ONE, "refuses", remark)
 
 
@@ -154,7 +160,8 @@ def _by_pattern(pattern: str) -> list[ClientFact]:
     """List the verdicts of programs that read byte-level tokenizers with some split patterns only."""
     known, found = named(pattern), []
     for client, (patterns, there, elsewhere) in _BY_PATTERN.items():
-        unmeasured = (known is None or known[0] == "tekken") and client != _LLAMA_CPP
+        unmeasured = known is None or (known[0] == "tekken" and known not in _TEKKEN_SINGLE)
+        unmeasured = unmeasured and client != _LLAMA_CPP
         found.append(
             ClientFact(client, *(("unknown", "") if unmeasured else there if known in patterns else elsewhere))
         )

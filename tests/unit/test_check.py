@@ -118,11 +118,13 @@ def test_a_saved_directory_has_no_faults(alphabet, tmp_path):
         ("o200k", "single", ("refuses", "wrong", "right")),
         ("llama3", "right", ("refuses", "wrong", "refuses")),
         ("words", "threes", ("refuses", "wrong", "refuses")),
+        ("tekken", "single", ("right", "wrong", "right")),
+        ("tekken", "threes", ("unknown", "unknown", "unknown")),
         (r"\w+|\W", None, ("unknown", "unknown", "unknown")),
     ],
 )
 def test_the_measured_effects_of_a_pattern_are_reported(pattern, digits, verdicts, tmp_path):
-    """The expected verdicts are those of scripts/results/clients-digits.md."""
+    """The expected verdicts are those of scripts/results/clients-digits.md and clients-tekken.md."""
     small_fast(with_digits(pattern, digits), alphabet="bytes").save_pretrained(tmp_path)
     told = {each["client"]: each["verdict"] for each in json.loads(mws("check", tmp_path, "--json").stdout)["clients"]}
     assert tuple(told[name] for name in ("gigatoken", "tokie", "onnxruntime-extensions")) == verdicts

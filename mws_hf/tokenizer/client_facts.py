@@ -58,6 +58,7 @@ patterns by their exact text."""
 _LLAMA_CPP_PATTERNS: _Patterns = {known for pattern in PRE_TYPES if (known := named(pattern))}
 _LLAMA3_PATTERNS: _Patterns = {(name, digits) for name, digits in _LLAMA_CPP_PATTERNS if name == "llama3"}
 _O200K_THREES: _Patterns = {("o200k", "threes")}
+_O200K_SINGLE: _Patterns = {("o200k", "single")}
 _TEKKEN_SINGLE: _Patterns = {("tekken", "single")}
 _LACKS_PATTERN: _Statement = (
     "refuses",
@@ -74,7 +75,7 @@ _BY_PATTERN: dict[str, tuple[_Patterns, _Statement, _Statement]] = {
     "gigatoken": (_LLAMA3_PATTERNS | _O200K_THREES | _TEKKEN_SINGLE, ("right", ""), _LACKS_PATTERN),
     "tokie": (_LLAMA_CPP_PATTERNS | _O200K_THREES, ("right", ""), _SPLITS_DIFFERENTLY),
     "onnxruntime-extensions": (
-        _LLAMA3_PATTERNS | _O200K_THREES | {("o200k", "single")} | _TEKKEN_SINGLE,
+        _LLAMA3_PATTERNS | _O200K_THREES | _O200K_SINGLE | _TEKKEN_SINGLE,
         _ENDS_AT_NUL,
         _LACKS_PATTERN,
     ),

@@ -263,7 +263,9 @@ def documents_of(source: Any, column: str | None) -> Iterator[str]:
         for chunk in source.chunks if isinstance(source, pa.ChunkedArray) else [source]:
             yield from valid_strings(chunk, first).fill_null("").to_pylist()
             first += len(chunk)
-    elif column is not None or isinstance(source, Mapping) or any(hasattr(source, name) for name in _COLUMNS):
+    elif isinstance(source, Mapping):
+        yield from documents_of(only_split(source), column)
+    elif column is not None or any(hasattr(source, name) for name in _COLUMNS):
         texts = (text for (texts,) in read_records(source, [column]) for text in texts)
         yield from _guarded("" if text is None else text for text in texts)
     else:
@@ -271,13 +273,16 @@ def documents_of(source: Any, column: str | None) -> Iterator[str]:
 
 
 def only_split(splits: Mapping[Any, Any]) -> Any:
-    """Return the only dataset in a dict of splits; several are an error, because one may be the test set."""
+    """Return the only value of a dict of splits or columns; several are an error, because one may be the test set."""
     for name, split in splits.items():
         if isinstance(split, (str, bytes)) or not isinstance(split, Iterable):
             raise no_texts(name, split)
-    if len(splits) != 1:
-        here = ", ".join(map(str, splits)) or "none"
-        raise MwSError(f"a dict of splits ({here}); give the one to read, such as dataset['train']")
+    if not splits:
+        raise MwSError("an empty dict contains no texts; give texts, or a dict with one dataset or list of texts")
+    if len(splits) > 1:
+        one = next((name for name in ("train", DEFAULT_COLUMN) if name in splits), next(iter(splits)))
+        here = ", ".join(map(str, splits))
+        raise MwSError(f"a dict of several splits or columns ({here}); give the one to read, such as data[{one!r}]")
     return next(iter(splits.values()))
 
 
@@ -320,7 +325,10 @@ def _flat_documents(source: Any) -> Iterator[str]:
             with about(f"element {number} of the iterator"):
                 if DEFAULT_COLUMN not in item:
                     raise Fault(no_column("field", None, item))
-                yield text_of(item[DEFAULT_COLUMN]) or ""
+                if not isinstance(value := item[DEFAULT_COLUMN], str) and isinstance(value, Iterable):
+                    lists = f"(batch[{DEFAULT_COLUMN!r}] for batch in batches)"
+                    raise Fault(f"its field {DEFAULT_COLUMN!r} contains several texts; give the lists: {lists}")
+                yield text_of(value) or ""
         elif _is_missing(item):
             yield ""
         else:

@@ -635,6 +635,8 @@ OTHER_VALUES = {
     "a number": (3, {}, "is not text"),
     "bytes": ([b"bytes"], {}, "element 0 .* bytes; expected str .*decode it"),
     "a number in a batch": (iter(["a", ["b", 3]]), {}, "batch 1 .* int"),
+    "batches of rows": (iter([{"text": TEXTS, "id": [1, 2]}]), {}, r"element 0 .* several texts.*batch\['text'\] for"),
+    "a batch of an array": ([{"text": np.array(TEXTS)}], {}, r"element 0 .* several texts.*batch\['text'\] for"),
     "records of another field": ([{"body": "a"}], {}, "which field contains the text.*column="),
     "an array without a dimension": (np.array("a text"), {}, "ndarray is not text"),
     "an array of numbers": (pa.array([1, 2]), {}, "contains int64"),
@@ -649,6 +651,15 @@ OTHER_VALUES = {
 def test_for_values_without_texts_the_error_names_the_right_call(value):
     source, options, message = OTHER_VALUES[value]
     refused(message, trained, source, **options)
+
+
+def test_a_dict_of_columns_is_read_if_it_has_one_and_otherwise_the_error_names_the_text():
+    for texts in (TEXTS, tuple(TEXTS), pa.array(TEXTS), frame(TEXTS)["text"], frame(TEXTS)):
+        assert list(iterate_documents({"text": texts})) == TEXTS
+    refused(r"columns \(id, text\).*data\['text'\]", list, iterate_documents({"id": [1], "text": ["a"]}))
+    refused(r"\(a, b\).*data\['a'\]", list, iterate_documents({"a": ["x"], "b": ["y"]}))
+    refused(r"\(test, train\).*data\['train'\]", list, iterate_documents({"test": ["x"], "train": ["y"]}))
+    refused("an empty dict contains no texts", list, iterate_documents({}))
 
 
 def test_one_string_a_list_of_words_and_a_column_of_one_column_are_rejected(backend, tmp_path):
@@ -675,7 +686,7 @@ def test_a_column_that_is_there_twice_is_rejected():
 
 @pytest.mark.parametrize("kind", ["DatasetDict", "IterableDatasetDict"])
 def test_several_splits_are_rejected_by_name(kind, tmp_path):
-    refused(r"splits \(train, test\).*dataset\['train'\]", trained, splits(kind, "train", "test"))
+    refused(r"splits or columns \(train, test\).*data\['train'\]", trained, splits(kind, "train", "test"))
     if kind == "DatasetDict":
         splits(kind, "train", "test").save_to_disk(tmp_path / "both")
         said = refused("both: is a dataset of 2 splits", count_files, tmp_path / "both")

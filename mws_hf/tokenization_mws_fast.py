@@ -85,8 +85,8 @@ class MwSTokenizerFast(PortableMixin, PreTrainedTokenizerFast):
     * `train_new_from_iterator` learns MwS merges.
     * A call never changes the tokenizer. Threads can share one, and the truncation or padding of a call is not saved.
     * Words that are given one by one (`is_split_into_words=True`, for example to label words) are segmented as they are
-      after a space in running text, including the first word. The standard class does so only with
-      `add_prefix_space=True`. `word_ids()` and offsets refer to the given words.
+      after a space in running text, including the first word. The standard class does so only if the tokenizer was
+      saved with `add_prefix_space=True`. `word_ids()` and offsets refer to the given words.
     * A BPE-dropout in a loaded tokenizer.json is not used, and a warning says so, as in `MwSTokenizer`.
     * An error for a lone surrogate contains its position.
 

@@ -82,10 +82,10 @@ def _written_file(path: str | os.PathLike[str]) -> Path:
     check_name(path)
     target = Path(os.path.realpath(path)) if os.path.islink(path) else Path(path)
     if target.is_dir():
-        raise MwSError(f"{path}: is a folder; name a file to write")
+        raise MwSError(f"{path}: is a folder; give a file to write")
     check_not_broken_link(target, _OTHER_OUTPUT)
     if target.exists() and not target.is_file():
-        raise MwSError(f"{path}: is a device or a pipe; name a file to write")
+        raise MwSError(f"{path}: is a device or a pipe; give a file to write")
     return target
 
 
@@ -107,7 +107,7 @@ def check_name(path: str | os.PathLike[str]) -> None:
         raise MwSError(f"{os.fspath(path)}: no file can have this name, because it {problem}; choose another name")
 
 
-_OTHER_OUTPUT = "remove it, or name another output"
+_OTHER_OUTPUT = "remove it, or choose another output"
 
 
 def check_not_broken_link(path: PathLike, advice: str = "remove it, or restore its file") -> None:
@@ -134,7 +134,7 @@ def check_not_overwriting(outputs: Iterable[PathLike], *inputs: Inputs) -> None:
             text = os.fspath(name)
             for path in [text] if os.path.exists(text) else glob.glob(text, recursive=True) if existing else []:
                 if _identity(path) in existing:
-                    raise MwSError(f"{path}: is an input and would be overwritten; name another output")
+                    raise MwSError(f"{path}: is an input and would be overwritten; choose another output")
 
 
 def _identity(path: PathLike) -> tuple[int, int] | None:
@@ -161,7 +161,7 @@ def check_output(path: str | os.PathLike[str], *, folder: bool) -> None:
         target = target if folder else _written_file(path)
         check_not_broken_link(target, _OTHER_OUTPUT)
         if folder and target.is_file():
-            raise MwSError(f"{target}: is a file; name a folder to write")
+            raise MwSError(f"{target}: is a file; give a folder to write")
         place = target if folder else target.absolute().parent
         while not place.exists():
             place = place.absolute().parent
@@ -231,9 +231,9 @@ def output_lock(directory: str | os.PathLike[str], timeout: float = 0) -> Iterat
         file.parent.mkdir(parents=True, exist_ok=True)
         lock = _acquired(file, timeout)
     except Timeout as error:
-        raise MwSError(f"{directory}: another run is writing there; wait for it, or name another output") from error
+        raise MwSError(f"{directory}: another run is writing there; wait for it, or choose another output") from error
     except OSError as error:
-        raise MwSError(f"{directory}: cannot be written ({error.strerror or error}); name another output") from error
+        raise MwSError(f"{directory}: cannot be written ({error.strerror or error}); choose another output") from error
     try:
         yield
     finally:
@@ -278,7 +278,7 @@ def staged(directory: Path, stale: Collection[str] = (), head: str = "tokenizer.
         MwSError: the folder is a file or cannot be written, or another run does not finish writing to it.
     """
     if directory.exists() and not directory.is_dir():
-        raise MwSError(f"{directory}: is a file; name a folder to save in")
+        raise MwSError(f"{directory}: is a file; give a folder to save in")
     stage = None
     with output_lock(directory, LOCK_TIMEOUT_SECONDS):
         try:
@@ -303,7 +303,7 @@ def staged(directory: Path, stale: Collection[str] = (), head: str = "tokenizer.
             raise
         except OSError as error:
             reason = error.strerror or error
-            raise MwSError(f"{directory}: cannot be written ({reason}); name another folder") from error
+            raise MwSError(f"{directory}: cannot be written ({reason}); choose another folder") from error
         finally:
             if stage is not None:
                 shutil.rmtree(stage, ignore_errors=True)
@@ -363,7 +363,7 @@ def _replace(stage: Path, directory: Path, stale: Collection[str], head: str) ->
     changed = sorted({*map(Path, (*differing, *absent)), *links}.intersection(new))
     for name in [*old, *changed]:
         if (directory / name).is_dir() and not (directory / name).is_symlink():
-            raise MwSError(f"{directory / name}: is a folder where a file belongs; remove it, or name another folder")
+            raise MwSError(f"{directory / name}: is a folder where a file belongs; remove it, or choose another folder")
     for name in changed:
         _flush_file(stage / name)  # before the first one is moved, because flushing takes longest
     if len(old) + len(changed) > 1:

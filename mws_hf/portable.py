@@ -271,7 +271,7 @@ class PortableMixin:
             except Exception as error:
                 if type(error) is Exception:  # the Rust library raises no other type when it cannot write
                     Spec.of(self.to_backend())  # which raises MwSError for parts that are written in Python
-                    raise MwSError(f"{directory}: cannot be written ({error}); name another folder") from error
+                    raise MwSError(f"{directory}: cannot be written ({error}); choose another folder") from error
                 raise
             written = tuple(str(directory / Path(file).relative_to(stage)) for file in files)
             stage_card(self, stage, directory)

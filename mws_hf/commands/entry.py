@@ -149,7 +149,7 @@ def _arguments() -> list[str]:
     for number, (before, argument) in enumerate(pairwise(sys.argv), 1):
         option = argument.removesuffix("=") if number < n_options and re.fullmatch("--[a-z-]+=", argument) else before
         if option in ("-o", "--output") and argument in ("", "--output="):
-            raise MwSError("--output is empty; name a file or folder to write (. is the current folder)")
+            raise MwSError("--output is empty; give a file or folder to write (. is the current folder)")
         if option != before or (argument == "" and not _is_word(command, before)):
             name = option if option.startswith("-") else "an argument"
             raise MwSError(f"{name} is empty; give a value (perhaps a variable of the shell is not set)")

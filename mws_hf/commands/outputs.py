@@ -46,7 +46,7 @@ def claim_folder(
     if (finished := matching(output, globs)) and not force:
         more = f" and {len(finished) - 3} more" if len(finished) > 3 else ""
         names = ", ".join(map(str, finished[:3]))
-        raise MwSError(f"{output}: contains {names}{more}; give --force to replace them, or name another folder")
+        raise MwSError(f"{output}: contains {names}{more}; give --force to replace them, or choose another folder")
 
 
 def claim_file(output: Path, *inputs: Inputs, force: bool) -> None:
@@ -54,7 +54,7 @@ def claim_file(output: Path, *inputs: Inputs, force: bool) -> None:
     check_not_overwriting([output], *inputs)
     check_output(output, folder=False)
     if output.exists() and not force:
-        raise MwSError(f"{output}: already exists; give --force to replace it, or name another file")
+        raise MwSError(f"{output}: already exists; give --force to replace it, or choose another file")
 
 
 @contextmanager

@@ -152,7 +152,7 @@ def _check_input(
             "there is nothing to compare; give at least one vocabulary size, and reference segmentations or a text"
         )
     if systems is not None and not systems:
-        raise MwSError("there are no systems to compare; name at least one, or leave --systems out to compare most")
+        raise MwSError("there are no systems to compare; give at least one, or leave --systems out to compare most")
     if wrong := [each for each in systems or () if not isinstance(each, SystemSpec)]:
         raise MwSError(f"systems: {quoted(wrong[0])} is not a SystemSpec; give parse_systems(['mws', 'bpe'])")
     for size in sizes:

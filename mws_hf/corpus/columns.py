@@ -303,7 +303,7 @@ def _guarded(documents: Iterator[str]) -> Iterator[str]:
     except UnicodeDecodeError as error:
         raise Fault(
             f"document {number} of the source cannot be decoded: byte {error.start} of it is not {error.encoding} "
-            f"({error.reason}); name the right encoding where the text is read"
+            f"({error.reason}); give the right encoding where the text is read"
         ) from error
 
 

@@ -97,7 +97,7 @@ def expand_paths(paths: PathLike | Sequence[PathLike]) -> list[str]:
         if not isinstance(name, (str, os.PathLike)):
             raise MwSError(f"{type(name).__name__} is not the name of a file; give a path, or a list of paths")
     if not names:
-        raise MwSError("no input files given; name files, globs such as 'corpus/*.txt.gz', or - for standard input")
+        raise MwSError("there are no input files; give files, globs such as 'corpus/*.txt.gz', or - for standard input")
     return [file for name in names for file in _expand(os.fspath(name))]
 
 

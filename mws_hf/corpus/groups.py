@@ -81,7 +81,7 @@ def group_shares(groups: Mapping[str, Any], weights: Mapping[str, float]) -> dic
     {'en': 0.25, 'ru': 0.75}
     """
     if unknown := sorted(set(weights) - set(groups)):
-        here = ", ".join(name for name in groups if name) or "the text names none"
+        here = ", ".join(name for name in groups if name) or "the text has none"
         raise MwSError(
             f"there is a weight for group {', '.join(map(repr, unknown))}, but no such group (groups: {here})"
         )

@@ -192,7 +192,7 @@ def labels_of_groups(
     {'': ()}
     """
     names, by_group = list(groups), labels if isinstance(labels, Mapping) else {}
-    here = ", ".join(name for name in names if name) or "the text names none"
+    here = ", ".join(name for name in names if name) or "the text has none"
     if unknown := sorted(set(by_group) - set(names)):
         raise MwSError(
             f"labels are given for group {', '.join(map(repr, unknown))}, but the text has no such group "
@@ -202,7 +202,7 @@ def labels_of_groups(
         return labels
     if labels and len(names) > 1:
         raise MwSError(
-            f"the labels name no group, but the text has {len(names)} ({here}); name the group of each file of labels, "
+            f"the labels have no group, but the text has {len(names)} ({here}); give the group of each file of labels, "
             f"such as {names[0]}=FILE"
         )
     return dict.fromkeys(names, labels)

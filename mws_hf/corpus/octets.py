@@ -95,7 +95,7 @@ def open_binary(name: PathLike, advance: Advance | None = None) -> Iterator[io.B
     """
     with about(name), _readable(), contextlib.ExitStack() as stack:
         if name == STDIN and sys.stdin is None:
-            raise MwSError("standard input is closed; name a file, or send text to it")
+            raise MwSError("standard input is closed; give a file, or pipe text into the command")
         stored = stack.enter_context(_stored(name, advance))
         packing = _packing_of_text(stored.head)
         stream: Any = io.BufferedReader(stored, 1 << 18)
@@ -149,7 +149,7 @@ def _packing_of_text(head: bytes) -> str | None:
     if other is None and head[257:262] == b"ustar":
         other = "a tar archive"
     if other is not None:
-        raise Fault(f"is {other}{'' if ';' in other else '; unpack or convert it, and name files of text'}")
+        raise Fault(f"is {other}{'' if ';' in other else '; unpack or convert it, and give text files'}")
     return packing_of(head)
 
 

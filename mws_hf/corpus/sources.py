@@ -164,7 +164,7 @@ class Source:
         groups = named if group_column is not None else named.union(*of_counts.values()) - {UNNAMED}
         if groups and unnamed:
             raise MwSError(
-                f"{unnamed[0]}: belongs to no group, but other sources do ({', '.join(sorted(groups))}); name a group "
+                f"{unnamed[0]}: belongs to no group, but other sources do ({', '.join(sorted(groups))}); give a group "
                 "for every source (GROUP=FILE), or for none"
             )
         if group_column is not None and (named or lists or lexicon):

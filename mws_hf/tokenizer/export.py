@@ -352,7 +352,7 @@ def tokens_around(backend: Tokenizer) -> tuple[int | None, int | None]:
     if len(before) > 1 or len(after) > 1:
         raise MwSError(
             f"the post-processor puts {len(before)} tokens before a text and {len(after)} after it; llama.cpp can put "
-            "one on each side; take the others out of the post-processor"
+            "one on each side; remove the others from the post-processor"
         )
     return next(iter(before), None), next(iter(after), None)
 
@@ -402,7 +402,7 @@ def _read_gguf(backend: Tokenizer, file: Path, texts: Sequence[str]) -> IdCompar
     options.vocab_only = True
     model = llama_cpp.llama_model_load_from_file(os.fsencode(file), options)
     if not model:
-        raise MwSError("llama.cpp cannot load the vocabulary that was written; a newer llama-cpp-python may")
+        raise MwSError("llama.cpp cannot load the vocabulary that was written; try a newer llama-cpp-python")
     vocab = llama_cpp.llama_model_get_vocab(model)
 
     def encode(text: str) -> list[int]:

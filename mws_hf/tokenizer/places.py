@@ -311,11 +311,11 @@ def _trouble_of(status: int | None) -> Trouble:
     said = f"HTTP status {status}"
     if status == 401:
         return Trouble(
-            f"{constants.ENDPOINT} wants a login or refuses your token ({said})", "log in with `hf auth login`"
+            f"{constants.ENDPOINT} requires a login, or rejects your token ({said})", "log in with `hf auth login`"
         )
     if status == 403:
         return Trouble(
-            f"{constants.ENDPOINT} refuses access ({said})",
+            f"{constants.ENDPOINT} denies access ({said})",
             "check that your token may read the repository (`hf auth whoami`), and that no firewall blocks the Hub",
         )
     if status == 429:
@@ -386,8 +386,8 @@ def snapshot(name: str | os.PathLike[str], **patterns: Any) -> Path:
         ) from error
     except RepositoryNotFoundError as error:
         raise MissingTokenizerError(
-            f"{name}: no such folder{_did_you_mean(str(name))}, and the Hub finds no such repository, or hides it "
-            "from you; check the name, or log in with `hf auth login`"
+            f"{name}: no such folder{_did_you_mean(str(name))}, and no such repository is on the Hub, or you have "
+            "no access to it; check the name, or log in with `hf auth login`"
         ) from error
     except Exception as error:  # requests, httpx or the Hub's own, by version
         trouble = trouble_in(error) or _trouble_of(None)

@@ -158,8 +158,8 @@ for load in (MwSTokenizerFast.from_pretrained, open_tokenizer):
             print(error)
 """
 ANSWERS = {
-    401: "wants a login or refuses your token (HTTP status 401); log in",
-    403: "refuses access (HTTP status 403); check that your token may read",
+    401: "requires a login, or rejects your token (HTTP status 401); log in",
+    403: "denies access (HTTP status 403); check that your token may read",
     429: "has had too many requests from here (HTTP status 429); wait a few minutes",
     500: "fails at the moment (HTTP status 500); try again later",
     503: "fails at the moment (HTTP status 503); try again later",
@@ -216,7 +216,7 @@ def test_a_hub_that_fails_in_the_middle_of_a_download(tmp_path: Path):
     line = done.stdout.splitlines()[-1]
     # transformers 4.51 treats a forbidden file like a missing one
     ignored = line == "loaded" and transformers.__version__ < "5"
-    assert ignored or "refuses access (HTTP status 403)" in line, done
+    assert ignored or "denies access (HTTP status 403)" in line, done
 
 
 EXPLAIN = """

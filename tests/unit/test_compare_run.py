@@ -243,7 +243,7 @@ def test_user_errors(gold, tmp_path, monkeypatch):
         ({"sizes": 300}, "sizes=300 is not a list of vocabulary sizes"),
         ({"systems": ["characters"]}, "systems: 'characters' is not a SystemSpec; give parse_systems"),
         ({"special_tokens": "ab"}, "special_tokens='ab' is not a list"),
-        ({"output": gold}, "toy.tsv: is a file; name a folder to write"),
+        ({"output": gold}, "toy.tsv: is a file; give a folder to write"),
     ):
         with pytest.raises(MwSError, match=message):
             given = {"sizes": [300], "output": tmp_path, "systems": parse_systems(["characters"]), **wrong}

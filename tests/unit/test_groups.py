@@ -297,7 +297,7 @@ def test_a_column_of_groups_needs_tables(tmp_path):
         ({"fin": {"x": ["talo ja"]}}, {}, "contains groups, which is not possible"),
         ({"fin": ["talo ja"], "eng": iter([])}, {}, "no training words of group 'eng'"),
         ({"fin": ["talo ja"], "eng": ["a house"]}, {"weights": {"deu": 2}}, "groups: eng, fin"),
-        (["talo ja"], {"weights": {"fin": 2}}, "the text names none"),
+        (["talo ja"], {"weights": {"fin": 2}}, "the text has none"),
         ({"talo": 3}, {}, "train_from_counts"),
     ],
 )

@@ -279,7 +279,7 @@ def test_labels_of_a_group_are_only_those_of_its_list(counts: WordCounts):
     [
         (
             {"cats": "cat s"},
-            r"the labels name no group, but the text has 2 \(one, two\); name the group .* such as one=FILE",
+            r"the labels have no group, but the text has 2 \(one, two\); give the group .* such as one=FILE",
         ),
         (
             {"fin": {"cats": "cat s"}},
@@ -293,7 +293,7 @@ def test_labels_of_a_group_are_only_those_of_its_list(counts: WordCounts):
 def test_labels_of_an_unknown_group_are_rejected(mixture: dict[str, WordCounts], labels: object, message: str):
     with pytest.raises(MwSError, match=message):
         quiet(labels=labels).learn(mixture)
-    with pytest.raises(MwSError, match=r"group 'one', but the text has no such group \(groups: the text names none\)"):
+    with pytest.raises(MwSError, match=r"group 'one', but the text has no such group \(groups: the text has none\)"):
         quiet(labels={"one": {"cats": "cat s"}}).learn(mixture["one"])
 
 
@@ -336,7 +336,7 @@ def test_files_and_commands_accept_labels_by_group(tmp_path: Path, mixture: dict
     report = evaluate([tmp_path / "model"], [tmp_path / "gold.tsv"], resamples=10)
     assert (report.golds[0].labeled, len(report.golds[0].words)) == (20, 40)
     for more, message in (
-        (["--labels", str(tmp_path / "one.tsv")], "the labels name no group, but the text has 2"),
+        (["--labels", str(tmp_path / "one.tsv")], "the labels have no group, but the text has 2"),
         (["--labels", f"fin={tmp_path}/one.tsv"], "labels are given for group 'fin', but the text has no such group"),
         (labels[:2] * 2, "is the second one for group"),
         (["--labels", "a.tsv", "--labels", "b.tsv"], "has no group, but the option is given several times"),

@@ -114,6 +114,19 @@ def test_words_given_one_by_one_are_those_of_running_text(folder: Path) -> None:
     assert MwSTokenizer.from_pretrained(folder, add_prefix_space=True)("A b")["input_ids"] == spaced("A b")["input_ids"]
 
 
+@pytest.mark.parametrize("stop", ["\nThe", "\nUser:", " The", "the"])
+def test_a_stop_string_with_the_marker_stops_a_generation(folder: Path, stop: str) -> None:
+    torch = pytest.importorskip("torch")
+    from transformers import StopStringCriteria
+
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    written = tokenizer.backend_tokenizer.normalizer.normalize_str(stop)
+    for start in ("one", "one.", "One two"):
+        stops = StopStringCriteria(tokenizer, [written])
+        assert stops(torch.tensor([tokenizer(f"{start}{stop}")["input_ids"]]), None).all()
+        assert not stops(torch.tensor([tokenizer(start)["input_ids"]]), None).any()
+
+
 def test_a_saved_leading_space_is_found_and_taken_away_again(folder: Path, tmp_path: Path) -> None:
     MwSTokenizerFast.from_pretrained(folder, add_prefix_space=True).save_pretrained(tmp_path)
     letter = Spec.of(Tokenizer.from_file(str(folder / "tokenizer.json"))).capitals[0]

@@ -33,7 +33,7 @@ HEAD_BYTES = 1 << 16
 _PIECE_BYTES = 1 << 20
 _EXAMINED_CHARACTERS = 20_000
 _ERRORS = "--errors replace or --errors ignore"
-BAD_BYTES = f"give {_ERRORS}, if the command has this option"
+BAD_BYTES = f"give {_ERRORS}, if the command has this option (errors= in Python)"
 """The part of a message that says what to do about bytes that are not text."""
 _WIDE_MARKS = {
     codecs.BOM_UTF32_LE: "utf-32",
@@ -228,7 +228,8 @@ def nul_fault(data: bytes, line: int, byte: int) -> Fault:
 
 def _with_encoding(name: str) -> str:
     """Return the part of a message that proposes an encoding, or to replace or ignore the bytes."""
-    return f"give --encoding {name}, or {_ERRORS}, if the command has these options"
+    options = "if the command has these options (encoding= and errors= in Python)"
+    return f"give --encoding {name}, or {_ERRORS}, {options}"
 
 
 def first_bytes(stream: io.BufferedReader) -> tuple[bytes, int]:
@@ -244,13 +245,13 @@ def check_mark(stream: io.BufferedReader, how: Reading) -> None:
     if found is not None and not encoding.startswith(found):
         raise Fault(
             f"begins with the byte order mark of {found.upper()}; give --encoding {found}, if the command has "
-            f"this option; otherwise convert the file to UTF-8 (iconv -f {found} -t utf-8)",
+            f"this option (encoding= in Python); otherwise convert the file to UTF-8 (iconv -f {found} -t utf-8)",
             1,
         )
     if head and encoding in ("utf-16", "utf-32") and found != encoding:
         raise Fault(
             f"has no byte order mark, so the order of the bytes is unknown; give --encoding {encoding}-le or "
-            f"{encoding}-be, or leave --encoding out if the text is UTF-8",
+            f"{encoding}-be (encoding= in Python), or leave --encoding out if the text is UTF-8",
             1,
         )
 

@@ -204,7 +204,7 @@ def test_a_byte_order_mark_names_its_encoding(encoding, given, name, tmp_path):
     (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
     with pytest.raises(
         MwSError,
-        match=f"byte order mark of {encoding.upper()}; give --encoding {encoding}, .*iconv -f {encoding}",
+        match=f"byte order mark of {encoding.upper()}; give --encoding {encoding}, .*\\(encoding= in Python\\).*iconv",
     ):
         count_files(tmp_path / name, **given)
     assert "кот" in count_files(tmp_path / name, encoding=encoding).words
@@ -213,7 +213,7 @@ def test_a_byte_order_mark_names_its_encoding(encoding, given, name, tmp_path):
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32-le"])
 def test_wide_characters_without_a_mark_name_their_encoding(encoding, tmp_path):
     (tmp_path / "a.md").write_bytes("кот и пёс\nпёс\n".encode(encoding))
-    with pytest.raises(MwSError, match=f"is NUL, which is not text; .*give --encoding {encoding}"):
+    with pytest.raises(MwSError, match=f"is NUL, which is not text; .*give --encoding {encoding}.*encoding= and"):
         count_files(tmp_path / "a.md")
 
 

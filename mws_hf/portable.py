@@ -103,7 +103,9 @@ DEFAULTS = {
 }
 """The values that both classes give to transformers if the user gives none; all of them are saved."""
 _CHANGEABLE = {
-    **{"padding_side": "right", "truncation_side": "right", "split_special_tokens": False},
+    "padding_side": "right",
+    "truncation_side": "right",
+    "split_special_tokens": False,
     "model_input_names": ["input_ids", "attention_mask"],
 }
 """Attributes that can be changed after loading, which transformers would not save, and their defaults."""

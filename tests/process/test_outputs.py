@@ -367,7 +367,9 @@ def usual_signals():
 
 @POSIX
 def test_counts_on_disk_of_a_killed_run_are_removed_by_a_later_one_and_those_of_a_running_one_stay(tmp_path):
-    scratch, words = tmp_path / "scratch", "".join(f"{number:x}\n" for number in range(10**6, 10**6 + 80_000))
+    """The words have only letters, so that each is one pre-token, and 80,000 of them take more than 1 MB."""
+    scratch, letters = tmp_path / "scratch", str.maketrans("0123456789", "ghijklmnop")
+    words = "".join(f"{number:x}\n" for number in range(10**6, 10**6 + 80_000)).translate(letters)
     scratch.mkdir()
     (tmp_path / "text.txt").write_text(words, encoding="utf-8")
     options = {"env": {**os.environ, "TMPDIR": str(scratch)}}

@@ -18,7 +18,7 @@ from mws_hf.text.symbols import check_added_tokens
 from mws_hf.text.valid_text import check_texts, each_text
 from mws_hf.tokenizer.file import check_directory, check_settings, load_json, read_spec
 from mws_hf.tokenizer.layout import ADDED_FILE, CONFIG_FILE, EVIDENCE_FILE, MAP_FILE, RECORD_FILE, STALE, TOKENIZER_FILE
-from mws_hf.tokenizer.saving import check_template_names, write_files
+from mws_hf.tokenizer.saving import MODEL_INPUT_NAMES, check_template_names, write_files
 from mws_hf.tokenizer.shapes import ROLE_NAMES
 from mws_hf.tokenizer.spec import Spec, without_limits
 from mws_hf.tokenizer.training_record import merges_digest, record_bytes
@@ -106,7 +106,7 @@ _CHANGEABLE = {
     "padding_side": "right",
     "truncation_side": "right",
     "split_special_tokens": False,
-    "model_input_names": ["input_ids", "attention_mask"],
+    "model_input_names": [*MODEL_INPUT_NAMES],
 }
 """Attributes that can be changed after loading, which transformers would not save, and their defaults."""
 
@@ -120,7 +120,7 @@ class PortableMixin:
     """The methods of both tokenizer classes: `segment`, `explain`, `save_pretrained`, `from_pretrained` and others."""
 
     vocab_files_names = {"tokenizer_file": TOKENIZER_FILE}
-    model_input_names = ["input_ids", "attention_mask"]
+    model_input_names = [*MODEL_INPUT_NAMES]
     is_byte_level: bool
     home: str | None = None
     """Absolute path of the folder that the tokenizer was read from; None if it was not read from a folder."""

@@ -105,12 +105,11 @@ def run(*command: str | Path) -> None:
 def install(extra: str) -> None:
     """Create the environment if it does not exist, and install the project in it in editable mode.
 
-    pip does not compile the modules of the libraries (``--no-compile``), which would take a minute. Python compiles a
-    module when it is first imported, and caches it, because processes of this script do not inherit
-    PYTHONDONTWRITEBYTECODE.
+    pip does not compile the modules of the libraries (PIP_COMPILE), which would take a minute. Python compiles a module
+    when it is first imported, and caches it, because processes of this script do not inherit PYTHONDONTWRITEBYTECODE.
     """
     python = make_environment(ENVIRONMENT)
-    run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile", "-e", f".{extra}")
+    run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-e", f".{extra}")
 
 
 def demo() -> None:
@@ -203,13 +202,12 @@ def make_environment(folder: Path) -> Path:
 
 
 def run_page(page: str, folder: Path, environment: Path) -> None:
-    """Run the blocks of a page in a folder and an environment, where pip does not compile what it installs."""
+    """Run the blocks of a page in a folder and an environment."""
     print("+", page, "in", folder, file=sys.stderr, flush=True)
     python = make_environment(environment)
     search = os.pathsep.join([str(python.parent), os.environ["PATH"]])
-    settings = {"PATH": search, "PYTHONUTF8": "1", "HF_HUB_OFFLINE": "1"}
-    of_pip = {"PIP_QUIET": "1", "PIP_COMPILE": "0", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
-    variables = {**os.environ, **settings, **of_pip}
+    settings = {"PATH": search, "PYTHONUTF8": "1", "HF_HUB_OFFLINE": "1", "PIP_QUIET": "1"}
+    variables = {**os.environ, **settings, "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
     variables.pop("PYTHONPATH", None)
     code = subprocess.call([python, "-c", BLOCKS, ROOT / page, BLOCKS, "0"], cwd=folder, env=variables)
     if code:
@@ -258,6 +256,7 @@ def lowest() -> None:
 
 
 if __name__ == "__main__":
+    os.environ["PIP_COMPILE"] = "0"  # to compile all modules of all libraries takes a minute; see `install`
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # with it, each process of a job would compile all that it imports
     jobs = {"demo": demo, "site": site, "test": test, "test-all": test_all, "lowest": lowest}
     if len(sys.argv) in (2, 3) and sys.argv[1] == "try-wheel":

@@ -160,12 +160,10 @@ def _by_one(pattern: str) -> ClientFact:
 def _by_pattern(pattern: str) -> list[ClientFact]:
     """List the verdicts of programs that read byte-level tokenizers with some split patterns only."""
     known, found = named(pattern), []
+    tested = known is not None and (known[0] != "tekken" or known in _TEKKEN_SINGLE)
     for client, (patterns, there, elsewhere) in _BY_PATTERN.items():
-        unmeasured = known is None or (known[0] == "tekken" and known not in _TEKKEN_SINGLE)
-        unmeasured = unmeasured and client != _LLAMA_CPP
-        found.append(
-            ClientFact(client, *(("unknown", "") if unmeasured else there if known in patterns else elsewhere))
-        )
+        certain = tested or client == _LLAMA_CPP
+        found.append(ClientFact(client, *((there if known in patterns else elsewhere) if certain else ("unknown", ""))))
     return found
 
 

@@ -16,6 +16,8 @@ from mws_hf.tokenizer.file import tokens_by_name
 from mws_hf.tokenizer.layout import CONFIG_FILE, MAP_FILE, RECORD_FILE, STALE, STOCK_FILE, TOKENIZER_FILE
 from mws_hf.tokenizer.shapes import LEARNED_MERGES
 
+MODEL_INPUT_NAMES = ("input_ids", "attention_mask")
+"""What a tokenizer returns by default."""
 STOCK_CLASS = "PreTrainedTokenizerFast"
 STOCK_SOURCE = '''\
 """Nothing here is needed: this is the stock class of transformers under its own name.
@@ -66,7 +68,7 @@ def portable_config(config: dict[str, Any]) -> dict[str, Any]:
         result["extra_special_tokens"] = named
     if uses_stock_module(result):
         result["auto_map"] = {"AutoTokenizer": [_REFERENCE, _REFERENCE]}
-    result.setdefault("model_input_names", ["input_ids", "attention_mask"])
+    result.setdefault("model_input_names", [*MODEL_INPUT_NAMES])
     result.setdefault("clean_up_tokenization_spaces", False)
     return result
 
